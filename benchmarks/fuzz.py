@@ -40,7 +40,7 @@ ENVIRONMENT = os.environ | {
 """Environment of the processes that read the files."""
 PATIENCE_S = 300.0
 """Time of the clock after which a file is given up, however busy the machine."""
-GOOD = ("analysed", "refused")
+GOOD = ("analyzed", "refused")
 
 
 class Workers:
@@ -170,7 +170,7 @@ def run_cli(numbers: Iterable[int], seed: int) -> tuple[Counter[str], list[str]]
             err = result.stderr.decode("utf-8", "replace")
             # exit codes of perfc: done, findings, refused, incomplete
             if result.returncode in (0, 1, 2, 3) and "Traceback" not in err:
-                outcomes["refused" if result.returncode == 2 else "analysed"] += 1
+                outcomes["refused" if result.returncode == 2 else "analyzed"] += 1
             else:
                 outcomes["traceback"] += 1
                 last = err.strip().splitlines()[-1][:160] if err.strip() else ""
@@ -209,7 +209,7 @@ def main() -> int:
     faults = {k: v for k, v in outcomes.items() if k not in GOOD}
     print(
         f"SUMMARY fuzz: {sum(outcomes.values())} files in {seconds:.0f} s:"
-        f" {outcomes['analysed']} analysed, {outcomes['refused']} refused in one line,"
+        f" {outcomes['analyzed']} analyzed, {outcomes['refused']} refused in one line,"
         f" {sum(faults.values())} faults {faults or ''}; slowest {extremes['seconds']:.2f} s,"
         f" peak {extremes['peak_mb']} MB; command line {sum(by_cli.values())} files,"
         f" {len(bad_cli)} faults"

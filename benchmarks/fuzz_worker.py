@@ -97,9 +97,9 @@ def analyzed(path: str) -> list[str]:
     if path.endswith((".trace-json", ".trace-sqlite")):
         from perfc.measuring.trace.formats import read_trace
         from perfc.measuring.trace.summary import summarized
-        from perfc.measuring.trace.views import TraceView
+        from perfc.measuring.trace.views import TracedRun
 
-        TraceView.of("x", summarized(read_trace(path)))
+        TracedRun.of("x", summarized(read_trace(path)))
         return []
     if path.endswith(".hlo-json"):
         return adapter.negative_figures(adapter.analyze(parsed_program(path)))
@@ -137,7 +137,7 @@ def main() -> None:
         path = line.strip()
         watch.seen.clear()
         began = time.process_time()
-        result = {"path": path, "outcome": "analysed", "why": ""}
+        result = {"path": path, "outcome": "analyzed", "why": ""}
         signal.setitimer(signal.ITIMER_PROF, FILE_S)
         try:
             negative = analyzed(path)

@@ -166,7 +166,7 @@ def legacy(b: Built, folder: Path, path: Path) -> None:
     )
 
 
-def optimised(b: Built, folder: Path, path: Path) -> None:
+def optimized(b: Built, folder: Path, path: Path) -> None:
     """Write the first file as ONNX Runtime optimizes it."""
     import onnxruntime
 
@@ -201,7 +201,7 @@ def four_bits(b: Built, folder: Path, path: Path) -> None:
 FORMS: dict[str, Callable[[Built, Path, Path], None]] = {
     "dynamo": dynamo,
     "legacy": legacy,
-    "ort": optimised,
+    "ort": optimized,
     "qdq": qdq,
     "4-bit": four_bits,
 }

@@ -4,9 +4,9 @@
     python benchmarks/step_memory.py configurations
 
 Needs PyTorch with its exporter (onnxscript); transformers and timm where models of them are named.
-Every model is exported, analysed as `--train adamw --runtime eager`, and run for two steps under
+Every model is exported, analyzed as `--train adamw --runtime eager`, and run for two steps under
 ``torch.profiler`` with ``profile_memory=True``; the second step's events are added up on what is
-there before it. A configuration is analysed as its `config.json`, in f32 and bf16, and its module
+there before it. A configuration is analyzed as its `config.json`, in f32 and bf16, and its module
 of transformers computes the loss of every token that it defines itself.
 """
 
@@ -161,17 +161,17 @@ def measured(model: torch.nn.Module, args: Sequence[Any], loss: Callable[[], tor
     from torch.profiler import ProfilerActivity, profile
 
     model.train()
-    optimiser = torch.optim.AdamW(model.parameters(), foreach=True)
+    optimizer = torch.optim.AdamW(model.parameters(), foreach=True)
 
     def step() -> None:
-        optimiser.zero_grad(set_to_none=True)
+        optimizer.zero_grad(set_to_none=True)
         loss().backward()
-        optimiser.step()
+        optimizer.step()
 
     step()  # the first step allocates the moments
-    optimiser.zero_grad(set_to_none=True)
+    optimizer.zero_grad(set_to_none=True)
     held = [*model.parameters(), *model.buffers(), *args]
-    for state in optimiser.state.values():
+    for state in optimizer.state.values():
         held += [t for t in state.values() if isinstance(t, torch.Tensor)]
     storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in held}
     before = sum(storages.values())

@@ -42,14 +42,14 @@ def run_steps(name: str, optimizer: str) -> None:
     model, args = MODELS[name]()
     alone = First(model).train()
     kind = torch.optim.AdamW if optimizer == "adamw" else torch.optim.SGD
-    optimiser = kind(alone.parameters(), lr=1e-3)
+    optimizer = kind(alone.parameters(), lr=1e-3)
     times: list[float] = []
     forget_loading()
     while len(times) < LEAST_STEPS or sum(times) < STEPS_S:
         begin = time.perf_counter()
-        optimiser.zero_grad(set_to_none=True)
+        optimizer.zero_grad(set_to_none=True)
         alone(*args).mean().backward()
-        optimiser.step()
+        optimizer.step()
         times.append(time.perf_counter() - begin)
     print(json.dumps([memory("VmHWM") - before, median(times[2:])]))  # two steps of warm-up
 

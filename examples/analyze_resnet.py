@@ -1,4 +1,4 @@
-"""Analyse ResNet-50 for two targets and print what bounds it.
+"""Analyze ResNet-50 for two targets and print what bounds it.
 
     python examples/analyze_resnet.py
 

@@ -2,7 +2,7 @@
 
     python examples/sweep_batch.py
 
-The model is analysed once; each point evaluates its formulas. Prints a table of batch sizes on
+The model is analyzed once; each point evaluates its formulas. Prints a table of batch sizes on
 three targets, then where the bound changes and the first batch size that does not fit.
 """
 

@@ -2,7 +2,7 @@
 
     python examples/write_an_op.py
 
-A model calls ``my.company::SparseMix``, which nobody knows: it is analysed all the same, but
+A model calls ``my.company::SparseMix``, which nobody knows: it is analyzed all the same, but
 counts are only lower bounds. Then the operator is defined, and the counts are exact.
 Prints both.
 """
@@ -32,7 +32,7 @@ mix (float[batch, 4096] x, float[4096, 1024] w) => (float[batch, 1024] y) {
 
 
 def show(title: str) -> None:
-    """Analyse the model and print what is known of its cost."""
+    """Analyze the model and print what is known of its cost."""
     report = perfc.analyze(onnx.parser.parse_model(TEXT), "a100", dims={"batch": 32})
     cost = report.cost
     print(f"{title}: mac {cost.work.mac}, traffic {cost.traffic.nbytes} bytes")
@@ -80,7 +80,7 @@ def define() -> None:
 
 
 def main() -> None:
-    """Analyse without the operator and with it."""
+    """Analyze without the operator and with it."""
     show("unknown operator, lower bounds")
     define()
     show("operator defined")

@@ -122,7 +122,7 @@ class Clocks:
         if first < 0 or second < 0 or abs(first - second) > 2e-3 + 0.01 * max(first, second):
             raise MeasurementError(
                 f"the clock jumps: {first:.6f} s by one clock, {second:.6f} s by the other",
-                hint="let time synchronisation settle and repeat",
+                hint="let time synchronization settle and repeat",
             )
 
 

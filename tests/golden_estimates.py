@@ -54,7 +54,7 @@ from perfc_lab.whole_runs.launch_columns import RUNS, linear_runs
 RELATIVE = 1e-6
 """What processors and versions of NumPy may differ by."""
 ABOUT = 0.02
-"""What numbers that begin with ``~`` may differ by: libraries of trees and of optimisation."""
+"""What numbers that begin with ``~`` may differ by: libraries of trees and of optimization."""
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?\Z")
 PER_LINE = 6
 

@@ -6,7 +6,7 @@ Questions of `tests/golden_estimates.py` that train something small::
     > steps folds=3                    factors of launches that are learned from whole steps
     > learned physics-residual device  a predictor of whole runs and its figures
 
-Numbers that a library of trees or of optimisation gives begin with ``~`` and may differ by two
+Numbers that a library of trees or of optimization gives begin with ``~`` and may differ by two
 hundredths.
 """
 

@@ -1,7 +1,7 @@
 """Describe a kernel for laws of processors: operators, extents and counts as plain numbers.
 
-Laws are fitted to rows of datasets and applied to analysed kernels. `of_texts` reads a row,
-`of_bound` an analysed kernel; for the same kernel both return an equal `KernelSubject`.
+Laws are fitted to rows of datasets and applied to analyzed kernels. `of_texts` reads a row,
+`of_bound` an analyzed kernel; for the same kernel both return an equal `KernelSubject`.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def parse_types(text: str) -> tuple[Operand | None, ...]:
 
 
 def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
-    """Return an analysed kernel; a gradient has the tensors of the forward convolution."""
+    """Return an analyzed kernel; a gradient has the tensors of the forward convolution."""
     kernel, n, op = bound.kernel, bound.counts, bound.kernel.anchor.op
     attributes, words = attributes_of(op)
     read, written = (operands(values, at) for values in (kernel.anchor.inputs, kernel.writes))

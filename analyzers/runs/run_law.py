@@ -1,7 +1,7 @@
 """Overhead of training runs beyond their kernels and links, fitted to published runs.
 
 Each kind of kernel has a factor, and so has exposed communication. Factors above 1 are due to
-clocks under sustained power, older kernels and kernels that are not modelled; none was measured
+clocks under sustained power, older kernels and kernels that are not modeled; none was measured
 separately. Every doubling of the nodes adds a share, as steps wait for the slowest rank.
 `perfc train training` fits them, and `perfc eval training` tests them with models held out.
 """

@@ -119,7 +119,7 @@ class Setting:
         channels_last: True if feature maps are in NHWC layout.
         compiled: True under ``torch.compile`` with its default backend.
         version: version of the framework, major and minor.
-        training: True for a whole step: forward, backward and optimiser.
+        training: True for a whole step: forward, backward and optimizer.
         engine: name of another runtime than PyTorch, such as ``ort``; empty for PyTorch.
         host_launch_s: host time per launch; None if unknown. Comparisons of settings ignore it, as
             no measured row is selected by it.

@@ -85,7 +85,7 @@ CASES = {
         Case("compare-all", ("-m", "perfc", "compare", MODEL, "--target", "all"), WEIGHTS, 3),
     )
 }
-"""By name; ResNet-50 is analysed where no graph is named."""
+"""By name; ResNet-50 is analyzed where no graph is named."""
 
 
 def run(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import distributed
 import tables
 import thesis
-from inference import analysed
+from inference import analyzed
 
 HOUR_S = 3600.0
 
@@ -49,7 +49,7 @@ def main() -> None:
         i.usd_per_hour for i in thesis.INSTANCES if i.cloud == "GCP" and i.device == "A100"
     )
     wall = thesis.INFERENCE["A100", "mixed"].wall_s
-    per_batch = {b: analysed("A100", "mixed", b).roofline.time_s / b for b in (1, 64)}
+    per_batch = {b: analyzed("A100", "mixed", b).roofline.time_s / b for b in (1, 64)}
     n = thesis.INFERENCES
     inferences = [
         ("c5.4xlarge, measured", f"{thesis.CPU_S:.2f} s", thesis.CPU_USD_PER_HOUR * thesis.CPU_S),

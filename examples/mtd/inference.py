@@ -25,7 +25,7 @@ def profile(utilisation: float) -> str:
     return next(name for most, name in thesis.MIG_PROFILES if utilisation < most or most == 1.0)
 
 
-def analysed(gpu: str, precision: str, batch: int) -> Report:
+def analyzed(gpu: str, precision: str, batch: int) -> Report:
     """The network on a GPU."""
     return perfc.analyze(
         network.PATH,
@@ -47,7 +47,7 @@ def _beside() -> str:
     parts = []
     for (gpu, precision), measured in thesis.INFERENCE.items():
         kernels_s = measured.wall_s * measured.gpu_utilisation
-        share = analysed(gpu, precision, 8).roofline.sustained_s / kernels_s
+        share = analyzed(gpu, precision, 8).roofline.sustained_s / kernels_s
         parts.append(f"{share:.2f} ({gpu} {precision})")
     return ", ".join(parts)
 
@@ -57,7 +57,7 @@ def main() -> None:
     rows = []
     for (gpu, precision), measured in thesis.INFERENCE.items():
         kernels_s = measured.wall_s * measured.gpu_utilisation
-        found = {b: analysed(gpu, precision, b) for b in (1, 8)}
+        found = {b: analyzed(gpu, precision, b) for b in (1, 8)}
         used = found[1].roofline.sustained_s / measured.wall_s
         rows.append(
             (
@@ -77,7 +77,7 @@ def main() -> None:
     header = ["GPU, precision", "floor b1", "floor b8", "busy b1", "busy b8"]
     header += ["thesis", "wall", "used b1", "usage", "tensor", "thesis", "MIG", "thesis MIG"]
     tables.show("One forward pass: ms, and shares of the wall-clock time (table 3.3)", header, rows)
-    report = analysed("A100", "mixed", 1)
+    report = analyzed("A100", "mixed", 1)
     whole = report.roofline
     longest = max(whole.kernels, key=lambda k: k.sustained_s)
     tables.say(

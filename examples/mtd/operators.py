@@ -137,7 +137,7 @@ class Result:
 
 @cache
 def result(gpu: str, c: Case, direction: str, precision: str) -> Result:
-    """Analyse one configuration."""
+    """Analyze one configuration."""
     found = perfc.analyze(
         model(c, direction, precision), thesis.TARGETS[gpu], runtime="eager", layout=thesis.LAYOUT
     )

@@ -90,7 +90,7 @@ def busy_s(gpu: str, batch: int, precision: str) -> float:
 
 
 def phases(report: Report) -> dict[str, float]:
-    """Seconds of forward, loss, backward and optimiser, with launches."""
+    """Seconds of forward, loss, backward and optimizer, with launches."""
     found: defaultdict[str, list[float]] = defaultdict(list)
     for k in report.roofline.kernels:
         found[k.kernel.anchor.loc.phase.value].append(k.time_s)

@@ -1,1 +1,1 @@
-"""A training step as a graph: gradients, losses, optimisers, frozen and saved tensors."""
+"""A training step as a graph: gradients, losses, optimizers, frozen and saved tensors."""

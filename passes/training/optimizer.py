@@ -1,4 +1,4 @@
-"""Optimisers as the kernels that they launch; each is the file of its name in ``optimizers``."""
+"""Optimizers as the kernels that they launch; each is the file of its name in ``optimizers``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ListKernel:
 
 @frozen
 class ListOptimizer:
-    """An optimiser whose kernels go over lists of tensors.
+    """An optimizer whose kernels go over lists of tensors.
 
     Args:
         name: value of ``--train``.
@@ -160,17 +160,17 @@ def state_like(
 
 @cache
 def names() -> tuple[str, ...]:
-    """Return every optimiser there is, as ``--train`` takes it."""
+    """Return every optimizer there is, as ``--train`` takes it."""
     return tuple(sorted(m.name for m in iter_modules(optimizers.__path__)))
 
 
 def optimizer(name: str) -> ListOptimizer:
-    """Return the optimiser ``name``.
+    """Return the optimizer ``name``.
 
     Raises:
         PassError: there is none.
     """
     if name not in names():
-        raise PassError(f"no optimiser {name[:32]!r}", hint=", ".join(names()), where="--train")
+        raise PassError(f"no optimizer {name[:32]!r}", hint=", ".join(names()), where="--train")
     result: ListOptimizer = import_module(f"{optimizers.__name__}.{name}").OPTIMIZER
     return result

@@ -56,17 +56,17 @@ COPY = ListKernel("_foreach_copy_", "pw", "p", alu=0, unread="p")
 
 @frozen
 class Train(Transform):
-    """The module as one training step: forward, loss, backward and optimiser, a node each.
+    """The module as one training step: forward, loss, backward and optimizer, a node each.
 
     Every added node has its phase. Stored tensors of real numbers are trained, except constants,
     statistics of batch normalisation, and tensors that ``freeze`` names.
 
     Args:
-        optimizer: name of the optimiser; "" for gradients alone.
+        optimizer: name of the optimizer; "" for gradients alone.
         loss: name of the loss; "" for the one that fits the first result.
-        implementation: implementation of the optimiser, ``foreach`` or ``fused``.
+        implementation: implementation of the optimizer, ``foreach`` or ``fused``.
         freeze: patterns of names of parameters that are not trained.
-        master_weights: whether the optimiser also has an f32 copy of parameters below 32 bits.
+        master_weights: whether the optimizer also has an f32 copy of parameters below 32 bits.
         loss_scaling: whether the loss is scaled and gradients are checked, as f16 needs.
         accumulate: number of small batches, each of the model's batch, before an update.
         lora_rank: rank of the factors that are added to matrices, and then are all that is trained;

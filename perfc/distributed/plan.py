@@ -49,7 +49,7 @@ Degrees = Mapping[str, int | str]
 
 
 @record
-class PlanView(Result):
+class TrainingPlan(Result):
     """Result of a search.
 
     Args:
@@ -93,7 +93,7 @@ def plan(
     law: RunLaw | None = None,
     others: Mapping[str, RunLaw] = NO_LAWS,
     each: Each = map,
-) -> PlanView:
+) -> TrainingPlan:
     """Return the fastest setting and the Pareto front of time and memory.
 
     Args:
@@ -125,7 +125,7 @@ def plan(
     front = tuple(covering(c, work, others) for c in pareto(fitting))
     cluster = cluster_of(work)
     least = None if fitting else min(results, key=lambda c: c.memory.total)
-    return PlanView(
+    return TrainingPlan(
         work.name,
         target=cluster.name,
         gpu=cluster.machine.name,

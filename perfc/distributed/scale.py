@@ -44,7 +44,7 @@ class ScalePoint:
 
 
 @record
-class ScaleView(Result):
+class ScalingCurve(Result):
     """Scaling curve of a model.
 
     Args:
@@ -94,7 +94,7 @@ def scale(
     is_largest: bool = False,
     law: RunLaw | None = None,
     others: Mapping[str, RunLaw] = NO_LAWS,
-) -> ScaleView:
+) -> ScalingCurve:
     """Return the scaling curve of more and more copies, each divided by ``parallel``.
 
     Args:
@@ -131,7 +131,7 @@ def scale(
     if failed is not None and all(p.cost is None for p in points):
         raise failed
     cluster = cluster_of(work)
-    return ScaleView(
+    return ScalingCurve(
         work.name,
         target=cluster.name,
         gpu=cluster.machine.name,

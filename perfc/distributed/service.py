@@ -29,10 +29,10 @@ from perfc.passes.runtimes import TRAINER, Tf32
 from perfc.passes.training.implementation import RecomputePolicy
 
 from .costs.work import LanguageWork, TrainingWork
-from .plan import MICRO_BATCHES, PlanView
+from .plan import MICRO_BATCHES, TrainingPlan
 from .plan import plan as planned
 from .recipe import MIXED, TrainingTypes, autocast, recipe_of
-from .scale import ScaleView, largest_micro_batch, micro_batches_of
+from .scale import ScalingCurve, largest_micro_batch, micro_batches_of
 from .scale import scale as scaled
 from .step import cluster_of
 from .training import CHECKPOINTINGS, Training
@@ -139,7 +139,7 @@ def plan(
     reserve: str | int | Reserve = NOTHING,
     lora_rank: int = 0,
     each: Each = map,
-) -> PlanView:
+) -> TrainingPlan:
     """Return the fastest training setting on ``gpus`` devices, and the Pareto front.
 
     Args:
@@ -231,7 +231,7 @@ def scale(
     trained_by: str = USUAL_LAW,
     reserve: str | int | Reserve = NOTHING,
     lora_rank: int = 0,
-) -> ScaleView:
+) -> ScalingCurve:
     """Return the scaling curve of a model whose copies are divided by ``parallel``.
 
     Args:

@@ -25,8 +25,8 @@ from perfc.view.report.formats.document import (
 from perfc.view.report.units import Unit, plural, size_text, time_range
 from perfc.view.result import ResultLayout
 
-from .plan import SHOWN, PlanView
-from .scale import MOST_SAMPLES, MOST_TOKENS, ScaleView
+from .plan import SHOWN, TrainingPlan
+from .scale import MOST_SAMPLES, MOST_TOKENS, ScalingCurve
 from .step import DividedStepCost
 
 ONE_GPU = (
@@ -68,7 +68,7 @@ LAST = (
 """Last columns of costs."""
 
 
-def plan_document(view: PlanView) -> Document:
+def plan_document(view: TrainingPlan) -> Document:
     """Return the best setting and the Pareto front of time and memory as a document."""
     length = f" of {view.seq} tokens" if view.seq > 1 else ""
     samples = f"{plural(view.batch, 'sample')}{length}"
@@ -155,7 +155,7 @@ def losses(c: DividedStepCost) -> Table:
     return tabulate(columns, ordered)
 
 
-def scale_document(view: ScaleView) -> Document:
+def scale_document(view: ScalingCurve) -> Document:
     """Return a document with one row per number of devices."""
     length = f" of {view.seq} tokens" if view.seq > 1 else ""
     growth = (
@@ -196,7 +196,7 @@ def scale_document(view: ScaleView) -> Document:
     return Document(title, (Section("sizes", "devices", (*tables, *notes)),))
 
 
-def misfits(view: ScaleView) -> Iterator[Note]:
+def misfits(view: ScalingCurve) -> Iterator[Note]:
     """Yield a note of the numbers of devices whose memory is too small."""
     full = [p.cost for p in view.points if p.cost is not None and not p.cost.fits]
     if not full:
@@ -212,5 +212,5 @@ def misfits(view: ScaleView) -> Iterator[Note]:
     )
 
 
-PLAN = ResultLayout("perfc-plan/1", PlanView, plan_document, rows="pareto")
-SCALE = ResultLayout("perfc-scale/1", ScaleView, scale_document, rows="points")
+PLAN = ResultLayout("perfc-plan/1", TrainingPlan, plan_document, rows="pareto")
+SCALE = ResultLayout("perfc-scale/1", ScalingCurve, scale_document, rows="points")

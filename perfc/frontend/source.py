@@ -18,7 +18,7 @@ from .collector import paused_collector
 from .lowering.schema import MESSAGES
 from .lowering.window import ByteWindow
 from .reading.external import read_contents
-from .reading.magic import HEAD_BYTES, Form, looks_like_text, plain_text, recognise
+from .reading.magic import HEAD_BYTES, Form, looks_like_text, plain_text, recognize
 from .reading.proto import NOTHING, FileOrigin, ProtoModel
 from .reading.wire import WireDecoder
 
@@ -70,7 +70,7 @@ def open_model(model: str | os.PathLike[str] | bytes, content: bytes | None = No
         try:
             head = file.read(HEAD_BYTES)
             nbytes = os.fstat(file.fileno()).st_size
-            form = recognise(head, where, text_suffix=text_suffix)
+            form = recognize(head, where, text_suffix=text_suffix)
             if form is Form.GZIP:
                 file.seek(0)
                 return _from_gzip(file, path, where, text_suffix=text_suffix)
@@ -123,7 +123,7 @@ def unreadable(error: OSError | ValueError, where: str) -> ModelError:
 def _from_bytes(data: bytes, path: str, where: str, *, text_suffix: bool) -> ProtoModel:
     """Return the graph of bytes in any form."""
     head = data[:HEAD_BYTES]
-    match recognise(head, where, text_suffix=text_suffix):
+    match recognize(head, where, text_suffix=text_suffix):
         case Form.GZIP:
             import io
 
@@ -162,7 +162,7 @@ def _from_gzip(file: BinaryIO, path: str, where: str, *, text_suffix: bool) -> P
         spill.seek(0)
         head = spill.read(HEAD_BYTES)
         # text is parsed in memory, which it exceeds here
-        if recognise(head, where) is not Form.BINARY:
+        if recognize(head, where) is not Form.BINARY:
             raise ModelError("too large for anything but a binary model", where=where)
         return _decode(ByteWindow(where, file=spill, nbytes=nbytes), head, path)
 

@@ -68,7 +68,7 @@ class StepPart:
 
 
 @record
-class StepView:
+class EngineStep:
     """One step of an engine.
 
     Args:
@@ -98,7 +98,7 @@ class StepView:
     parts: tuple[StepPart, ...] = ()
 
 
-def steps_of(engine: Engine, run: SimulatedRun, load: Load) -> tuple[StepView, ...]:
+def steps_of(engine: Engine, run: SimulatedRun, load: Load) -> tuple[EngineStep, ...]:
     """Return the steps to show: one prompt alone, and the most frequent decode step."""
     decodes = [s for s in run.strides if not s.chunks] or list(run.strides)
     # the decode step in which the run generated most tokens
@@ -144,7 +144,7 @@ def first_token(engine: Engine, load: Load, ttft_s: float) -> tuple[StepPart, ..
 
 def _step(
     engine: Engine, what: str, chunks: tuple[Chunk, ...], decodes: int, context: float
-) -> StepView:
+) -> EngineStep:
     """Return the view of one step, estimated with these sizes."""
     by_quantity = {q: engine.cost.parts(q, chunks, decodes, context) for q in QUANTITIES}
     sums = {q: p.kernels + p.exchanges for q, p in by_quantity.items()}
@@ -157,7 +157,7 @@ def _step(
     energy_j = sums["energy_j"] * engine.parallel.tensor
     tokens = sum([c.tokens for c in chunks])
     # the host model without kernels and collectives gives the overhead of the host alone
-    return StepView(
+    return EngineStep(
         what,
         tokens,
         decodes,
@@ -173,9 +173,9 @@ def _step(
     )
 
 
-def with_parts(engine: Engine, steps: tuple[StepView, ...], load: Load) -> tuple[StepView, ...]:
+def with_parts(engine: Engine, steps: tuple[EngineStep, ...], load: Load) -> tuple[EngineStep, ...]:
     """Return the steps with the breakdown of their time."""
-    detailed: list[StepView] = []
+    detailed: list[EngineStep] = []
     for step in steps:
         is_decode = step.decodes > 0
         env = {"decodes": step.decodes, "context": round(step.context)}

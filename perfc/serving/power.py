@@ -112,7 +112,7 @@ def run_energy_j(run: SimulatedRun, engine: Engine) -> float:
 
 
 def _has_power(machine: Machine) -> bool:
-    """Return True for a board with a power limit, from which its power is modelled."""
+    """Return True for a board with a power limit, from which its power is modeled."""
     return machine.kind != "cpu" and machine.device("tdp_w") is not None
 
 

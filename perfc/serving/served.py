@@ -70,7 +70,7 @@ def served(
 
 
 @record
-class BatchView:
+class BatchTimes:
     """A batch without a server: given requests from the first step to the last token.
 
     Args:
@@ -86,7 +86,7 @@ class BatchView:
     high_s: float
 
     @classmethod
-    def of(cls, result: Steady, load: Load, low: float, high: float) -> BatchView:
+    def of(cls, result: Steady, load: Load, low: float, high: float) -> BatchTimes:
         """Return the view of a batch; ``low`` and ``high`` are its interval as factors."""
         requests, time_s = load.concurrency, load.concurrency / result.requests_per_s
         if load.is_whole:
@@ -97,7 +97,7 @@ class BatchView:
 
 
 @record
-class SimulationView:
+class SimulatedLoad:
     """Length of the simulation and confidence in its means.
 
     Args:
@@ -116,7 +116,7 @@ class SimulationView:
     is_late: bool = False
 
     @classmethod
-    def of(cls, result: Steady) -> SimulationView:
+    def of(cls, result: Steady) -> SimulatedLoad:
         """Return the view of the largest share, which stands for all groups."""
         share = result.shares[0]
         width = round(share.half_width, 4) if math.isfinite(share.half_width) else None

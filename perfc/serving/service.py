@@ -25,18 +25,18 @@ from perfc.passes.runtimes import Batching, changes
 from perfc.view.report.units import plural, size_text
 
 from .additions import longest_of, of_host, with_additions
-from .cost.drafts import DraftsView, Speculation
-from .cost.images import ImagesView
+from .cost.drafts import DraftTimes, Speculation
+from .cost.images import ImageTimes
 from .cost.mixed_weights import mix_of
 from .engine import Engine
 from .host import BENCH, disaggregated_host_model, named_host_model
 from .options import ServingOptions, split
 from .output.notes import beyond_positions, longest_notes, notes_of, starting_notes, wide_notes
 from .output.remedies import would_fit
-from .output.report import IntervalFactors, MemoryView, ServingReport
+from .output.report import IntervalFactors, ServingMemory, ServingReport
 from .parts import first_token, steps_of, with_parts
 from .power import energy_j_per_token, expenses
-from .served import BatchView, SimulationView, late_notes, served
+from .served import BatchTimes, SimulatedLoad, late_notes, served
 from .simulation.load import Load
 from .simulation.metrics import latencies, throughput
 from .simulation.simulate import SimulatedRun
@@ -281,8 +281,8 @@ def report_of(
         ttft_band=ttft_band,
         tpot_band=tpot_band,
         throughput=rate,
-        batch=BatchView.of(result, load, tpot_band.low, tpot_band.high) if load.is_batch else None,
-        simulated=SimulationView.of(result),
+        batch=BatchTimes.of(result, load, tpot_band.low, tpot_band.high) if load.is_batch else None,
+        simulated=SimulatedLoad.of(result),
         steps=with_parts(engine, steps, load) if has_parts else steps,
         expenses=expenses(each_j, rate, engine.machine, prices, grid),
         preempted=sum(share.groups * share.run.preempted for share in result.shares),
@@ -304,7 +304,7 @@ def _without_run(
     # adapters are no parameters of the model
     precision, counts = engine.precision, parameters(replace(engine.model, adapters=None))
     copies = engines * engine.parallel.attention_data
-    memory = MemoryView.of(engine, plan, load, copies, longest)
+    memory = ServingMemory.of(engine, plan, load, copies, longest)
     return ServingReport(
         engine.model.name,
         engine.machine.name,
@@ -322,9 +322,9 @@ def _without_run(
         engine.kind.token_budget,
         engine.kind.max_num_seqs,
         load,
-        drafts=DraftsView.of(engine.speculation, engine.model),
+        drafts=DraftTimes.of(engine.speculation, engine.model),
         adapters=engine.model.adapters,
-        images=ImagesView.of(engine.model, engine.images),
+        images=ImageTimes.of(engine.model, engine.images),
         memory=memory,
         fits=plan.fits(isl + osl) and longest <= memory.largest_context,
     )

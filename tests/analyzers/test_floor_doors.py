@@ -269,10 +269,10 @@ def test_steps_give_the_floor_of_products(module: Module, target: str, is_compil
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "amp-f16"])
 def test_a_whole_run_has_no_higher_floor_than_its_kernels(name: str, dtype: str) -> None:
     path = MODELS / f"{name}.onnx.gz"
-    analysed = perfc.analyze(path, "rtx4090", dims={"batch": 32}, dtype=dtype, runtime="eager")
-    dims = {n: v for n, v in analysed.env.items() if n != "batch"}
+    analyzed = perfc.analyze(path, "rtx4090", dims={"batch": 32}, dtype=dtype, runtime="eager")
+    dims = {n: v for n, v in analyzed.env.items() if n != "batch"}
     run = perfc.predict(path, "rtx4090", runtime="eager", dtype=dtype, dims={**dims, "batch": 32})
-    assert run.floor_s <= analysed.roofline.floor_s * SLACK
+    assert run.floor_s <= analyzed.roofline.floor_s * SLACK
 
 
 @pytest.mark.parametrize("target", ["t4", "rtx3090", "a100"])

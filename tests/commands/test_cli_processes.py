@@ -65,8 +65,8 @@ def test_piped_text_has_no_escape_sequences() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
-@pytest.mark.parametrize("colour", [True, False])
-def test_terminal_gets_colour_unless_told_otherwise(colour: bool) -> None:
+@pytest.mark.parametrize("color", [True, False])
+def test_terminal_gets_color_unless_told_otherwise(color: bool) -> None:
     import pty
 
     chunks: list[bytes] = []
@@ -77,7 +77,7 @@ def test_terminal_gets_colour_unless_told_otherwise(colour: bool) -> None:
 
     code = (
         "import os, sys, runpy; os.environ.update(TERM='xterm-256color', COLUMNS='100');"
-        f"os.environ.{'pop' if colour else 'setdefault'}('NO_COLOR', '1');"
+        f"os.environ.{'pop' if color else 'setdefault'}('NO_COLOR', '1');"
         f"sys.argv = ['perfc', 'analyze', {str(RESNET)!r}];"
         "runpy.run_module('perfc', run_name='__main__')"
     )
@@ -90,8 +90,8 @@ def test_terminal_gets_colour_unless_told_otherwise(colour: bool) -> None:
             os.dup2(saved, 1)
     text = b"".join(chunks).decode()
     assert status == 0
-    # without colour a terminal may still set what is bold or dim
-    assert ("\x1b[3" in text) is colour
+    # without color a terminal may still set what is bold or dim
+    assert ("\x1b[3" in text) is color
     assert "where time goes" in text
 
 

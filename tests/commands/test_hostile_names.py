@@ -387,7 +387,7 @@ def test_errors_are_only_text(
 @pytest.mark.parametrize(
     "name", ["analyze", "check", "diff", "explain", "lint", "roofline", "trace"]
 )
-def test_a_terminal_gets_colours_and_nothing_else(name: str, folder: Path) -> None:
+def test_a_terminal_gets_colors_and_nothing_else(name: str, folder: Path) -> None:
     pty = pytest.importorskip("pty")
     chunks: list[bytes] = []
 
@@ -441,7 +441,7 @@ def test_nothing_is_written_past_the_one_place() -> None:
         "perfc/commands/dev/completion.py": {"echo"},  # a script
         "perfc/commands/analysis/roofline.py": {
             "echo"
-        },  # a plot with colours, its names made printable
+        },  # a plot with colors, its names made printable
         "perfc/view/report/formats/terminal.py": {"print"},  # spans made printable
         "perfc/measuring/measure/worker.py": {"print"},  # to the process that started it
     }

@@ -61,13 +61,13 @@ def test_what_is_no_duration_is_refused_with_its_place(written: object) -> None:
     assert message.endswith(f"is no duration (as in 30us, {hint})")
 
 
-class Colour(Enum):
+class Color(Enum):
     RED = "red"
     GREEN = "green"
 
 
 def test_a_member_is_known_by_its_value_alone() -> None:
-    assert member(Colour, "green", "--colour") is Colour.GREEN
+    assert member(Color, "green", "--color") is Color.GREEN
     with pytest.raises(ParseError) as caught:
-        member(Colour, "GREEN", "--colour")
-    assert str(caught.value) == "--colour: no 'GREEN' (there are red, green)"
+        member(Color, "GREEN", "--color")
+    assert str(caught.value) == "--color: no 'GREEN' (there are red, green)"

@@ -132,7 +132,7 @@ def test_fields_that_do_not_go_together_are_refused() -> None:
         Deployment(mode=Mode.TRAINING).require_kernels("--mode")
 
 
-def test_an_optimiser_makes_a_run_a_training_step() -> None:
+def test_an_optimizer_makes_a_run_a_training_step() -> None:
     result = Deployment().with_values({"train": "adamw", "freeze": "a.*,b.*", "dtype": "amp-f16"})
     assert (result.mode, result.freeze) == (Mode.TRAINING, ("a.*", "b.*"))
     recipe = result.recipe

@@ -32,22 +32,22 @@ def test_every_maker_of_hostile_models_is_called() -> None:
     assert kinds == {f"hostile.{maker.__name__}" for maker in HOSTILE}
 
 
-def test_damaged_and_hostile_files_are_analysed_or_refused_in_one_line() -> None:
+def test_damaged_and_hostile_files_are_analyzed_or_refused_in_one_line() -> None:
     numbers = sorted({*hostile_numbers(), *range(0, 1400, 10)})
     assert len(numbers) >= 150
     outcomes, bad, extremes = fuzz.run_api(numbers, seed=0)
     assert bad == []
     assert outcomes["refused"] > 20
-    assert outcomes["analysed"] > 20
+    assert outcomes["analyzed"] > 20
     assert extremes["peak_mb"] < 1024
 
 
-def test_damaged_files_of_other_formats_are_analysed_or_refused_in_one_line() -> None:
+def test_damaged_files_of_other_formats_are_analyzed_or_refused_in_one_line() -> None:
     """Two of each kind of seed, and an index of weights with wrong names of files."""
     numbers = [*range(2 * len(fuzz_formats.seeds())), 242, 922]
     outcomes, bad, extremes = fuzz.run_api(numbers, seed=0, write=fuzz_formats.write)
     assert bad == []
-    assert min(outcomes["refused"], outcomes["analysed"]) > 10
+    assert min(outcomes["refused"], outcomes["analyzed"]) > 10
     assert extremes["peak_mb"] < 1024
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perfc.distributed.plan import PlanView
+from perfc.distributed.plan import TrainingPlan
 from perfc.distributed.service import plan
 from perfc.distributed.step import DividedStepCost
 from perfc.distributed.views import plan_document
@@ -18,13 +18,13 @@ from perfc.view.report.formats.text import render
 GRAPH = str(Path(__file__).parents[2] / "examples" / "models" / "gpt2.onnx.gz")
 
 
-def planned(model: str, target: str, dtype: str, seq: int = 256) -> PlanView:
+def planned(model: str, target: str, dtype: str, seq: int = 256) -> TrainingPlan:
     return plan(
         model, 1, target, batch=8, micro_batch=8, seq=seq, dtype=dtype, checkpointing="none"
     )
 
 
-def step(view: PlanView) -> DividedStepCost:
+def step(view: TrainingPlan) -> DividedStepCost:
     cost = view.best or view.smallest
     assert cost is not None
     return cost

@@ -244,7 +244,7 @@ def test_frozen_parameters_have_no_gradients() -> None:
         (Parallel(expert=2, data=2), SMALL, ModelError, "it has no experts"),
         (Parallel(context=3), SMALL, ModelError, "1024 tokens do not divide among 3"),
         (Parallel(nodes=2), SMALL, ParseError, "not divided so"),
-        (Parallel(), replace(SMALL, optimizer="lion"), PerfcError, "no optimiser"),
+        (Parallel(), replace(SMALL, optimizer="lion"), PerfcError, "no optimizer"),
     ],
 )
 def test_what_does_not_go_together_is_said(

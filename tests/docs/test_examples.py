@@ -58,7 +58,7 @@ def test_the_models_are_small_and_described() -> None:
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda p: p.name)
-def test_a_model_is_analysed_completely(path: Path) -> None:
+def test_a_model_is_analyzed_completely(path: Path) -> None:
     report = perfc.analyze(path, "a100", dims={"batch": 2})
     assert not report.cost.is_bound
     assert 0 < report.roofline.floor_s <= report.roofline.time_s

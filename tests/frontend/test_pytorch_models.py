@@ -213,7 +213,7 @@ def test_several_inputs_are_shapes_tensors_and_scalars(inputs: Any, batch: int) 
     assert perfc.analyze(Rows(), "a100", inputs=inputs, batch=9).env == {extent: 9}
 
 
-def test_a_module_for_one_batch_is_analysed_at_that_batch() -> None:
+def test_a_module_for_one_batch_is_analyzed_at_that_batch() -> None:
     both = {"inputs": (torch.zeros(4, 4), torch.zeros(5, 4))}
     report = perfc.analyze(Pair(4), "a100", **both)  # type: ignore[arg-type]
     assert (inputs_of(report), report.cost.work.mac) == (["f32[4, 4]", "f32[5, 4]"], 80)

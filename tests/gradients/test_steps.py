@@ -158,7 +158,7 @@ def test_states_stay_where_they_are(name: str, how: str) -> None:
     assert print_module(parse_module(print_module(step))) == print_module(step)
 
 
-def test_bytes_of_states_are_what_the_optimiser_keeps() -> None:
+def test_bytes_of_states_are_what_the_optimizer_keeps() -> None:
     parameters = sum(w.type.nbytes for w in model().graph.weights)
     kept = {}
     for name in ("sgd", "momentum", "adamw"):

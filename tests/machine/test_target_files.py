@@ -75,7 +75,7 @@ WRONG = [
     ('note = "systolic"', 'note = "a\\u001b[31m"', "note"),
     ('note = "systolic"', 'because = "systolic"', "unknown field"),
     ('vendor = "nobody"', "vendor = 3", "vendor must be"),
-    ("schema = 1", 'schema = 1\ncolour = "red"', "colour: unknown key"),
+    ("schema = 1", 'schema = 1\ncolor = "red"', "color: unknown key"),
     ("schema = 1", "schema = ", "not TOML"),
     (
         "[compute.matrix.f16]",

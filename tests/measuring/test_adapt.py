@@ -325,7 +325,7 @@ def rows_of_measure(path: Path, target: str, slower: float) -> None:
     dataset.write(path, rows)
 
 
-def analysed(target: object, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
+def analyzed(target: object, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
     args = ["analyze", str(BERT), "-t", str(target), "--dim", "batch=2", *more]
     assert cli.run([*args, "--output-format", "json"]) == 0
     result: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -342,7 +342,7 @@ def test_a_processor_that_was_adapted_is_predicted_as_it_was_measured(
     assert cli.run(args) == 0
     assert "law.gemm.stored" in capsys.readouterr().out
     assert validate(mine) == []
-    before, after = (analysed(t, capsys) for t in ("generic-x86-64", mine))
+    before, after = (analyzed(t, capsys) for t in ("generic-x86-64", mine))
     sums = [result["prediction"]["time_s"]["value"] for result in (before, after)]
     assert sums[1] / sums[0] == pytest.approx(slower, rel=0.1)
     assert all(k["predicted"]["is_measured"] for k in after["kernels"])

@@ -86,14 +86,14 @@ def test_shares_are_of_the_measured_ceilings() -> None:
 def test_the_raw_page_splits_a_training_step() -> None:
     report = load(A100)
     by_phase = {k.phase: k for k in report.kernels}
-    assert set(by_phase) == {NvtxPhase.FORWARD, NvtxPhase.BACKWARD, NvtxPhase.OPTIMISER}
+    assert set(by_phase) == {NvtxPhase.FORWARD, NvtxPhase.BACKWARD, NvtxPhase.OPTIMIZER}
     forward = by_phase[NvtxPhase.FORWARD]
     assert forward.launches == 2
     assert forward.flop == {(Unit.MATRIX, "tf32"): 40e9, (Unit.VECTOR, "f32"): 4e6}
     # read and write added up, where their sum was not collected
     assert forward.nbytes[RoofLevel.DEVICE] == 200e6
-    assert by_phase[NvtxPhase.OPTIMISER].flop_total == 3e6 + 2 * 9e6 + 5e6
-    assert by_phase[NvtxPhase.OPTIMISER].kernel.startswith(
+    assert by_phase[NvtxPhase.OPTIMIZER].flop_total == 3e6 + 2 * 9e6 + 5e6
+    assert by_phase[NvtxPhase.OPTIMIZER].kernel.startswith(
         "void tensorflow::functor::ApplyAdamKernel"
     )
     assert "2 processes added up (100 python3.9, 200 python3.9); --process keeps one" in said(
@@ -305,8 +305,8 @@ def test_contradicting_conventions_are_an_error(tmp_path: Path) -> None:
         ("forward", NvtxPhase.FORWARD),
         ("Model.fwd", NvtxPhase.FORWARD),
         ("autograd::engine::evaluate_function: ConvolutionBackward0", NvtxPhase.BACKWARD),
-        ("Optimizer.step#Adam.step", NvtxPhase.OPTIMISER),
-        ("apply_gradients", NvtxPhase.OPTIMISER),
+        ("Optimizer.step#Adam.step", NvtxPhase.OPTIMIZER),
+        ("apply_gradients", NvtxPhase.OPTIMIZER),
         ("upgrade", NvtxPhase.OTHER),
         ("data loading", NvtxPhase.OTHER),
     ],
@@ -419,7 +419,7 @@ def test_the_command_reads_and_prints(capsys: pytest.CaptureFixture[str]) -> Non
     assert cli.run(["trace", str(A100), "-t", "a100-40gb"]) == 0
     out = capsys.readouterr().out
     assert "4 launches of 3 kernels, 880 µs, sm_80" in out
-    assert "optimiser" in out
+    assert "optimizer" in out
     for more, words in ((["--by", "module"], "of one trace"), (["--batch", "4"], "need --model")):
         assert cli.run(["trace", str(A100), *more]) == 2
         assert words in capsys.readouterr().err

@@ -237,7 +237,7 @@ def test_names_that_are_cut_are_known(name: str, is_short: bool) -> None:
 def test_the_phase_of_no_range_is_none() -> None:
     assert phase_of(()) is NvtxPhase.OTHER
     assert phase_of(("step", "x")) is NvtxPhase.OTHER
-    assert phase_of(("forward", "optimizer.step", "x")) is NvtxPhase.OPTIMISER
+    assert phase_of(("forward", "optimizer.step", "x")) is NvtxPhase.OPTIMIZER
 
 
 def test_launches_of_a_kernel_are_added_up_and_incomplete_levels_left_out(tmp_path: Path) -> None:

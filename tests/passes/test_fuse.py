@@ -25,7 +25,7 @@ ENV = {"N": 3}
 UNITS = ("mac", "alu", "sfu", "integer")
 
 
-def analysed(module: Module, runtime: str) -> tuple[CostTable, KernelTable]:
+def analyzed(module: Module, runtime: str) -> tuple[CostTable, KernelTable]:
     am = Analyses()
     return am.get(Cost(), module), am.get(Fuse(runtime), module)
 
@@ -37,7 +37,7 @@ def counted(module: Module, cost: CostTable) -> list[Node]:
 @settings(max_examples=150, deadline=None)
 @given(modules(), st.sampled_from(runtimes()))
 def test_every_node_is_in_one_kernel_or_on_the_host(module: Module, runtime: str) -> None:
-    cost, table = analysed(module, runtime)
+    cost, table = analyzed(module, runtime)
     placed = [n for k in table.kernels for n in k.nodes] + list(table.host)
     assert sorted(map(id, placed)) == sorted(map(id, counted(module, cost)))
 
@@ -45,7 +45,7 @@ def test_every_node_is_in_one_kernel_or_on_the_host(module: Module, runtime: str
 @settings(max_examples=150, deadline=None)
 @given(modules(), st.sampled_from(runtimes()))
 def test_kernels_in_order_read_only_what_is_made(module: Module, runtime: str) -> None:
-    cost, table = analysed(module, runtime)
+    cost, table = analyzed(module, runtime)
     makers = {v: n for n in counted(module, cost) for v in n.results}
     done: set[Node] = {n for n in table.host if n.op.kind is Kind.SHAPE}
     for kernel in table.kernels:
@@ -59,7 +59,7 @@ def test_kernels_in_order_read_only_what_is_made(module: Module, runtime: str) -
 @settings(max_examples=150, deadline=None)
 @given(modules(), st.sampled_from(runtimes()))
 def test_work_of_kernels_is_work_of_their_nodes(module: Module, runtime: str) -> None:
-    cost, table = analysed(module, runtime)
+    cost, table = analyzed(module, runtime)
     folded = {n for k in table.kernels for n in k.folded}
     launched = {n for k in table.kernels for n in k.nodes} - folded
     for unit in UNITS:
@@ -75,7 +75,7 @@ def test_work_of_kernels_is_work_of_their_nodes(module: Module, runtime: str) ->
 def test_fused_traffic_lies_between_what_crosses_and_what_nodes_move(
     module: Module, runtime: str
 ) -> None:
-    cost, table = analysed(module, runtime)
+    cost, table = analyzed(module, runtime)
     for k in table.kernels:
         t = k.traffic
         apart = [cost.nodes[n].traffic for n in k.nodes]
@@ -124,7 +124,7 @@ def size(v: Value) -> int:
 @settings(max_examples=80, deadline=None)
 @given(modules(symbolic=True), st.sampled_from(runtimes()))
 def test_grouping_is_the_same_twice(module: Module, runtime: str) -> None:
-    first, second = (analysed(module, runtime)[1] for _ in range(2))
+    first, second = (analyzed(module, runtime)[1] for _ in range(2))
     assert [k.nodes for k in first.kernels] == [k.nodes for k in second.kernels]
     assert [k.reads for k in first.kernels] == [k.reads for k in second.kernels]
     assert [k.writes for k in first.kernels] == [k.writes for k in second.kernels]

@@ -145,7 +145,7 @@ def test_elements_of_what_holds_tensors_have_a_type() -> None:
     assert retype.of_elements(UnknownType(), DType.F32) == UnknownType()
 
 
-class Colour(Enum):
+class Color(Enum):
     RED = "red"
     ONE = 1
 
@@ -160,8 +160,8 @@ class Colour(Enum):
         (2.5, "2.5"),
         (N, "N"),
         (DType.F16, "f16"),
-        (Colour.RED, "red"),
-        (Colour.ONE, "ONE"),
+        (Color.RED, "red"),
+        (Color.ONE, "ONE"),
         ("plain", "plain"),
         ("two words", '"two words"'),
         ("true", '"true"'),

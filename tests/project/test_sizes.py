@@ -112,7 +112,7 @@ def test_every_door_refuses_sizes_that_cannot_be(
     assert not (tmp_path / "out.onnx").exists()
 
 
-def test_a_speech_model_is_analysed_at_its_default_length() -> None:
+def test_a_speech_model_is_analyzed_at_its_default_length() -> None:
     report = perfc.analyze(FIXTURES / "speech-legacy.onnx.gz")
     assert report.env["samples"] >= 400
     assert not report.cost.is_bound

@@ -11,7 +11,7 @@ from perfc.frontend.config import precision_of, read_config
 from perfc.frontend.config.facts import weight_bytes
 from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import EngineKind
-from perfc.serving.output.report import MemoryView
+from perfc.serving.output.report import ServingMemory
 from perfc.serving.service import llm
 
 GIB = 1 << 30
@@ -38,7 +38,7 @@ NANO = {
 }
 
 
-def memory_of(model: str, target: str, **options: object) -> MemoryView:
+def memory_of(model: str, target: str, **options: object) -> ServingMemory:
     load = {"isl": 1000, "osl": 100, "requests": 2, **options}
     return llm(model, target, **load).memory  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""A model deployed otherwise, and at other sizes, is what analysing it fresh gives."""
+"""A model deployed otherwise, and at other sizes, is what analyzing it fresh gives."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_half_the_bits_are_half_the_bytes() -> None:
         {"target": "t4", "runtime": "tensorrt", "dtype": "f16", "dims": {"seq": 9}},
     ],
 )
-def test_whatever_changes_is_as_analysed_anew(change: dict[str, Any]) -> None:
+def test_whatever_changes_is_as_analyzed_anew(change: dict[str, Any]) -> None:
     before = report(dims={"batch": 2, "seq": 8}, runtime="ort")
     sizes = {"batch": 2, "seq": 8, **change.get("dims", {})}
     whole = {"runtime": "ort", **change, "dims": sizes}

@@ -211,7 +211,7 @@ def test_the_api_is_what_completion_shows() -> None:
     assert {"analyze", "compare", "op", "predict", "Report", "PerfcError"} <= set(dir(perfc))
 
 
-def test_a_message_is_analysed_as_its_file_is(resnet: perfc.Report) -> None:
+def test_a_message_is_analyzed_as_its_file_is(resnet: perfc.Report) -> None:
     import gzip
 
     message = onnx.load_model_from_string(gzip.decompress(RESNET.read_bytes()))

@@ -91,7 +91,7 @@ def published(folder: Path, name: str) -> Iterator[Any]:
 
 
 def _neusight(r: Any) -> RunRow | None:
-    """Return a row of NeuSight: an FP32 step without an optimiser, on one GPU or on four."""
+    """Return a row of NeuSight: an FP32 step without an optimizer, on one GPU or on four."""
     if str(r.mode) != "train" or str(r.device) not in NEUSIGHT:
         return None
     variant, batch = str(r.variant), int(r.batch)
@@ -229,7 +229,7 @@ def _torchtitan(r: Any) -> RunRow | None:
 def _bigscience(r: Any) -> RunRow | None:
     """Return a row of BigScience on V100, Megatron with DeepSpeed; None if it says too little."""
     size = text(r.size) or ("104B" if "104B" in str(r.file) else "")
-    # an optimizer that is offloaded to the host is not modelled
+    # an optimizer that is offloaded to the host is not modeled
     if size not in MEGATRON or math.isnan(r.step_s) or "Offload" in str(r.section):
         return None
     if math.isnan(r.gpus) or math.isnan(r.gbs) or r.gbs < LEAST_BATCH:

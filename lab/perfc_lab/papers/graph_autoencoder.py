@@ -110,7 +110,7 @@ def pretrain(
         say: gets the loss at the end.
         is_faithful: whether an update has one graph and 32 bits, as in the authors' program.
     """
-    optimiser = torch.optim.Adam(encoder.parameters(), lr=LEARNING_RATE)
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=LEARNING_RATE)
     generator = torch.Generator().manual_seed(seed)
     shuffler = random.Random(seed)
     start, mean, epoch = clock_s(), float("nan"), 0
@@ -129,9 +129,9 @@ def pretrain(
             with short_products(x.device, wanted=not is_faithful):
                 z = encoder(x, edges).float()
             loss = reconstruction_loss(z, edges, negatives(edges, sizes, generator))
-            optimiser.zero_grad(set_to_none=True)
+            optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
+            optimizer.step()
             losses.append(float(loss.detach()))
         mean, epoch = sum(losses) / max(len(losses), 1), epoch + 1
     seconds = clock_s() - start

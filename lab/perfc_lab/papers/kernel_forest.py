@@ -50,7 +50,7 @@ class KernelForest(GraphPredictor):
     row is divided among its launches, first in proportion to their rooflines, in later rounds to
     the times of the forests of the round before: a kind that is slower than its roofline gets a
     larger share. The forests learn the logarithm of a launch's time over its roofline. Launches
-    that overlap, or that wait for the host, are not modelled, as in nn-Meter.
+    that overlap, or that wait for the host, are not modeled, as in nn-Meter.
     """
 
     name: ClassVar[str] = "kernel-forest"

@@ -78,7 +78,7 @@ class SeerNetMulti(SeveralQuantities, SeerNet):
         targets = self.targets(train)
         generator = random.Random(seed)
 
-        def step(module: nn.Module, optimiser: torch.optim.Optimizer, batch: Batch) -> float:
+        def step(module: nn.Module, optimizer: torch.optim.Optimizer, batch: Batch) -> float:
             parameters = list(module.parameters())
             losses = self.losses(module, batch, targets)
             gradients = task_gradients(losses, parameters)
@@ -90,7 +90,7 @@ class SeerNetMulti(SeveralQuantities, SeerNet):
             assign(total, parameters)  # replaces the gradients, which need no zeroing before
             if recipe.clip:
                 nn.utils.clip_grad_norm_(parameters, recipe.clip)
-            optimiser.step()
+            optimizer.step()
             return float(torch.stack(losses).detach().mean())
 
         return step

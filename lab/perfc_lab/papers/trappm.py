@@ -283,12 +283,12 @@ class Trappm(SeveralQuantities):
         step = self.step(few, TrainRecipe(), 0)
         assert step is not None
         network = self.made.to(place)
-        optimiser = torch.optim.Adam(network.parameters(), lr=rate)
+        optimizer = torch.optim.Adam(network.parameters(), lr=rate)
         network.train()
         with one_thread():
             for _ in range(epochs):
                 for batch in batches.epoch():
-                    step(network, optimiser, batch.to(place))
+                    step(network, optimizer, batch.to(place))
         network.eval()
 
 

@@ -1,4 +1,4 @@
-"""Summarise training rows in cells, by which an estimate names the rows nearest to a kernel.
+"""Summarize training rows in cells, by which an estimate names the rows nearest to a kernel.
 
 An artefact has the cells in place of the rows. A cell is a machine, an element type, a framework
 and each parameter rounded to a power of two.
@@ -18,7 +18,7 @@ from perfc.machine import load_machine
 from ..data.rows import Rows
 
 
-def summarise(blocks: Sequence[Rows], most: int) -> Cells:
+def summarize(blocks: Sequence[Rows], most: int) -> Cells:
     """Return the cells, with their numbers of rows and how near rows come to their lower bound.
 
     Only the ``most`` cells with the most rows are returned. ``blocks`` are of one kernel class.

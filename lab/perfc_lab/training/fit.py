@@ -21,7 +21,7 @@ from ..data.rows import Rows
 from ..data.weights import implementations
 from .calibration.calibrate import Calibrating, calibrate
 from .calibration.machines import ForestCache, places
-from .cells import summarise
+from .cells import summarize
 from .growing import Recipe, protocols_of, stacked
 from .libraries import versions
 from .protocols import targets
@@ -89,7 +89,7 @@ def train(
         values.min(axis=0).astype(np.float64),
         values.max(axis=0).astype(np.float64),
         np.median(values, axis=0).astype(np.float64),
-        summarise(blocks, recipe.cells),
+        summarize(blocks, recipe.cells),
     )
 
 

@@ -55,7 +55,7 @@ class Recipe:
         left_out: fields with other values while a machine is held out.
         leaves: maximum leaves of a tree, which then splits one leaf at a time, not all of a depth;
             0 for all that ``depth`` allows.
-        cells: maximum cells of the summary of the training rows (`cells.summarise`).
+        cells: maximum cells of the summary of the training rows (`cells.summarize`).
         seed: random seed of samples and trees.
         general: True to begin the forest with the trees for held-out machines; these trees alone
             predict unmeasured machines.

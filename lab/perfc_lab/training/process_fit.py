@@ -56,7 +56,7 @@ class ProcessRecipe:
     Args:
         rows: maximum rows that parameters are fitted to; the process itself knows all rows.
         of_model: maximum number of these rows from one model.
-        steps: maximum steps of the optimiser.
+        steps: maximum steps of the optimizer.
         seed: seed of the draw of these rows.
     """
 

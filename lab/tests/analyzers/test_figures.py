@@ -20,7 +20,7 @@ from perfc_lab.data.rows import Rows
 from perfc_lab.training import evaluate, power, scoreboard
 from perfc_lab.training.calibration import calibrate
 from perfc_lab.training.calibration.levels import thinned
-from perfc_lab.training.cells import summarise
+from perfc_lab.training.cells import summarize
 from perfc_lab.training.evaluate import CallerContext, RowSlice, everything, figure
 from perfc_lab.training.experiments import experiments
 from perfc_lab.training.graphs.protocols import GraphProtocol as GraphProtocol
@@ -90,7 +90,7 @@ def test_a_caller_who_says_less_leaves_out_what_is_the_frameworks(tmp_path: Path
 def test_training_rows_are_summed_up_by_powers_of_two() -> None:
     """m of 7 and 9 are both nearest to 8; 100 is nearest to 128. Efficiencies are geometric."""
     rows = kernel_rows([1e-6, 4e-6, 1e-6], m=[7.0, 9.0, 100.0], n=[64.0] * 3, k=[64.0] * 3)
-    cells = summarise([rows], 20_000)
+    cells = summarize([rows], 20_000)
     m, weight_bits = cells.names.index("m"), cells.names.index("weight_bits")
     assert cells.count.tolist() == [2, 1]
     assert cells.log2[:, m].tolist() == [3, 7]

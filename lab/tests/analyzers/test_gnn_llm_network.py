@@ -92,16 +92,16 @@ def test_a_rate_rises_and_falls_within_an_epoch() -> None:
     from perfc_lab.papers.networks.train import TrainRecipe, clock_s, paced
 
     layer = torch.nn.Linear(1, 1)
-    optimiser = torch.optim.Adam([{"params": list(layer.parameters()), "share": 0.5}])
+    optimizer = torch.optim.Adam([{"params": list(layer.parameters()), "share": 0.5}])
     recipe = TrainRecipe(learning_rate=1.0, is_annealed=True, rising_steps=4)
     rates = []
     nothing: list[Any] = [None] * 6
-    for _ in paced(nothing, optimiser, recipe, TrainingBudget(0, 1e9), clock_s()):
-        rates.append(optimiser.param_groups[0]["lr"])
+    for _ in paced(nothing, optimizer, recipe, TrainingBudget(0, 1e9), clock_s()):
+        rates.append(optimizer.param_groups[0]["lr"])
         layer(torch.ones(1, 1)).sum().backward()
-        optimiser.step()
+        optimizer.step()
     assert rates == pytest.approx([0.505 * min(i, 4) / 4 for i in range(1, 7)], rel=1e-3)
-    over = paced(nothing, optimiser, recipe, TrainingBudget(0, 1.0), clock_s() - 2.0)
+    over = paced(nothing, optimizer, recipe, TrainingBudget(0, 1.0), clock_s() - 2.0)
     assert len(list(over)) == 1
 
 

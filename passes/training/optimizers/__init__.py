@@ -1,1 +1,1 @@
-"""Optimisers, one a file: ``OPTIMIZER`` says what it keeps and launches."""
+"""Optimizers, one a file: ``OPTIMIZER`` says what it keeps and launches."""

@@ -23,7 +23,7 @@ from ..shared.prelude import (
     deliver,
     format_options,
     grouped_command,
-    is_colourful,
+    is_colorful,
     model_options,
     parse_top,
     present,
@@ -137,7 +137,7 @@ def _model_notes(moving: int) -> Iterator[str]:
 def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None:
     """Write a chart in the given format."""
     # a plot only for eyes: pipes and files get the table alone
-    if form == "text" and output is None and (sys.stdout.isatty() or is_colourful()):
+    if form == "text" and output is None and (sys.stdout.isatty() or is_colorful()):
         _to_terminal(drawn, top)
         return
     if form == "svg":
@@ -156,7 +156,7 @@ def _to_terminal(drawn: Chart, top: int | None) -> None:
     size = shutil.get_terminal_size((PIPED_WIDTH, 40))
     if size.columns >= LEAST_WIDTH and size.lines >= LEAST_HEIGHT:
         try:
-            click.echo(plotted(drawn, size.columns, size.lines - 2, colour=is_colourful()))
+            click.echo(plotted(drawn, size.columns, size.lines - 2, color=is_colorful()))
         except MissingExtraError as error:
             say(f"no plot: {error}", is_error=True)
     show_document(document(drawn, top), "text", None)

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from perfc.measuring.trace.analyses.prediction import PredictionGap
     from perfc.measuring.trace.facts import DeviceTrace
     from perfc.measuring.trace.summary import TraceSummary
-    from perfc.measuring.trace.views import TraceView
+    from perfc.measuring.trace.views import TracedRun
 
 PAGES = ("html", "trace")
 """Formats with a time line."""
 DOCUMENTS = {
-    "trace": "perfc.measuring.trace.views:TraceView",
-    "trace-ranks": "perfc.measuring.trace.analyses.ranks:RanksView",
+    "trace": "perfc.measuring.trace.views:TracedRun",
+    "trace-ranks": "perfc.measuring.trace.analyses.ranks:TracedRanks",
     "ncu": "perfc.measuring.ncu.output:Shown",
 }
 """JSON documents of the command, and the types that define their schemas."""
@@ -125,12 +125,12 @@ def read_step(
 
 def view_of(
     options: DeploymentOptions, model: str, by: str | None, summary: TraceSummary, trace: str
-) -> TraceView:
+) -> TracedRun:
     """Return the view of a trace, its breakdown, and its gap to the prediction of a model."""
     from perfc.measuring.trace.analyses.breakdown import breakdown_of
-    from perfc.measuring.trace.views import TraceView
+    from perfc.measuring.trace.views import TracedRun
 
-    view = TraceView.of(trace, summary)
+    view = TracedRun.of(trace, summary)
     if by is not None:
         view = replace(view, breakdown=breakdown_of(summary, by, trace))
     if model:
@@ -164,7 +164,7 @@ def check_together(
 
 
 def show_trace(
-    view: TraceView, summary: TraceSummary, *, form: str, output: Path | None, top: int | None
+    view: TracedRun, summary: TraceSummary, *, form: str, output: Path | None, top: int | None
 ) -> None:
     """Write a trace; pages and files for Perfetto have its time line."""
     if form not in PAGES:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from perfc.common.plain_text import say
 
 from .output import deliver, emit
-from .report import Colour, colour, is_colourful, width_of
+from .report import Color, color, is_colorful, width_of
 
 if TYPE_CHECKING:
     from perfc.view.report.formats.document import Document
@@ -35,7 +35,7 @@ def present(
         limits: limits of the rows of its document.
         accents: styles of matches of regular expressions on a terminal.
     """
-    if form == "text" and output is None and is_colourful():
+    if form == "text" and output is None and is_colorful():
         show_document(result.document(*limits), form, output, accents)
         return
     from perfc.view.result import content
@@ -69,8 +69,8 @@ def show_document(
     from perfc.view.report.formats import terminal, text
 
     # a terminal says which colors it has; a pipe has none, so that ``always`` forces them
-    if output is None and is_colourful():
-        is_forced = colour() is Colour.ALWAYS
+    if output is None and is_colorful():
+        is_forced = color() is Color.ALWAYS
         terminal.write(document, sys.stdout, width_of(), accents, is_forced=is_forced)
     else:
         emit(text.render(document, width_of(output)), output)

@@ -99,7 +99,7 @@ def parse_views(texts: tuple[str, ...], *, full: bool, everything: bool) -> tupl
     return tuple(names) or (DEFAULT if full else ())
 
 
-class Colour(Enum):
+class Color(Enum):
     """Modes of ``--color``."""
 
     AUTO = "auto"
@@ -108,22 +108,22 @@ class Colour(Enum):
     NEVER = "never"
 
 
-COLOUR = "perfc.colour"
+COLOR = "perfc.color"
 """Key of click's context with the value of ``--color``."""
 
 
-def _keep_colour(context: click.Context, _option: click.Parameter, value: str) -> None:
+def _keep_color(context: click.Context, _option: click.Parameter, value: str) -> None:
     """Store the mode in the context, so that no function has to pass it on."""
-    context.meta[COLOUR] = Colour(value)
+    context.meta[COLOR] = Color(value)
 
 
 color_option = click.option(
     "--color",
-    type=click.Choice([c.value for c in Colour]),
-    default=Colour.AUTO.value,
+    type=click.Choice([c.value for c in Color]),
+    default=Color.AUTO.value,
     show_default=True,
     expose_value=False,
-    callback=_keep_colour,
+    callback=_keep_color,
     help="Colored text; auto means in a terminal unless NO_COLOR is set.",
 )
 
@@ -155,10 +155,10 @@ def show(
     # the screen has kinds of kernels only if they are wanted, the view of kernels always
     kinds = 0 if isinstance(top, Unset) else top
     rows = TOP if isinstance(top, Unset) else top
-    if output is None and form.value == "text" and is_colourful():
+    if output is None and form.value == "text" and is_colorful():
         from perfc.view.report.formats import terminal
 
-        console = terminal.console_of(sys.stdout, width, is_forced=colour() is Colour.ALWAYS)
+        console = terminal.console_of(sys.stdout, width, is_forced=color() is Color.ALWAYS)
         document_lines = lines(document(views, shown, rows), width)
         terminal.show(screen.lines(views, width, kinds) if is_screen else document_lines, console)
         return
@@ -168,18 +168,18 @@ def show(
     emit(written(views, form, shown or DEFAULT, rows, width), output)
 
 
-def colour() -> Colour:
+def color() -> Color:
     """Return the value of ``--color``, or auto if the command has none."""
     context = click.get_current_context(silent=True)
-    mode = context.meta.get(COLOUR, Colour.AUTO) if context is not None else Colour.AUTO
-    assert isinstance(mode, Colour)
+    mode = context.meta.get(COLOR, Color.AUTO) if context is not None else Color.AUTO
+    assert isinstance(mode, Color)
     return mode
 
 
-def is_colourful() -> bool:
+def is_colorful() -> bool:
     """Return True if standard output is colored."""
-    if colour() is not Colour.AUTO:
-        return colour() is Colour.ALWAYS
+    if color() is not Color.AUTO:
+        return color() is Color.ALWAYS
     # conventions of terminals: any value of NO_COLOR turns colors off
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not plain

@@ -16,8 +16,8 @@ from ..shared.workers import dask_option, workers
 from ._step import step_of, step_options
 
 DOCUMENTS = {
-    "plan": "perfc.distributed.plan:PlanView",
-    "scale": "perfc.distributed.scale:ScaleView",
+    "plan": "perfc.distributed.plan:TrainingPlan",
+    "scale": "perfc.distributed.scale:ScalingCurve",
 }
 """JSON documents of the command, and the types that define their schemas."""
 FINDINGS = 1

@@ -16,7 +16,7 @@ from typing import Any
 from perfc.errors import ModelError
 from perfc.ir import record
 
-from ..reading.magic import recognise
+from ..reading.magic import recognize
 from ..source import one_line, open_file, unreadable
 from .ggml_types import TYPES
 from .stored import FileTensor
@@ -123,7 +123,7 @@ class _HeaderReader:
         """Read magic number, version, metadata and tensors, in the order of the format."""
         if self.peek(4) != MAGIC:
             # for a file of another known format, this raises an error that says what to do
-            recognise(self.data[:512], self.where, text_suffix=True)
+            recognize(self.data[:512], self.where, text_suffix=True)
             raise self.wrong("not a GGUF file", DOWNLOAD)
         self.at = 4
         version = self.number("<I")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 PLAIN = (b"\x08", b"\x1f")
-"""First bytes of ONNX files, plain and compressed by gzip: they are recognised without importing
+"""First bytes of ONNX files, plain and compressed by gzip: they are recognized without importing
 other formats."""
 CONFIGURATIONS = ("config", "gguf", "safetensors")
 """Formats that describe a language model instead of listing its operators."""

@@ -53,7 +53,7 @@ NAMES: tuple[tuple[str, Basis], ...] = (
 NUMBERED = r"(s|unk__|dim_?|d)\d+"
 """Numbered names of exporters, which carry no meaning."""
 CHANNELS = (1, 3)
-"""Channels of an image: grey or in colours."""
+"""Channels of an image: grey or in colors."""
 CACHED = r"past|cache|present|history|(^|[._])kv"
 """Names of inputs that hold keys and values, or states, of earlier tokens."""
 CROSS = r"encoder|cross"

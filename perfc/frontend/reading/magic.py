@@ -32,7 +32,7 @@ class Form(Enum):
     TEXT = "ONNX text"
 
 
-def recognise(head: bytes, where: str, *, text_suffix: bool = False) -> Form:
+def recognize(head: bytes, where: str, *, text_suffix: bool = False) -> Form:
     """Return the encoding of a file with this beginning.
 
     Raises:

@@ -105,7 +105,7 @@ class WorkerResults:
         cases: times of each requested binding; fewer if time ran out.
         profile: file of the profile that the runtime wrote; None without one.
         profiled: for each case, the number of runs to skip in the profile, and of runs to count.
-        optimised: file of the graph that the runtime ran; None if it wrote none.
+        optimized: file of the graph that the runtime ran; None if it wrote none.
         error: reason why the worker ended early; "" if it did not.
         folder: folder of the request, with the files above.
     """
@@ -115,7 +115,7 @@ class WorkerResults:
     cases: tuple[TimedBinding, ...]
     profile: Path | None = None
     profiled: tuple[tuple[int, int], ...] = ()
-    optimised: Path | None = None
+    optimized: Path | None = None
     error: str = ""
     folder: Path = field(default_factory=Path)
 
@@ -267,14 +267,14 @@ def collected(folder: Path, why: str, what: str = "the model") -> WorkerResults:
         for c in result["cases"]
     )
     profile = folder / result["profile"] if result.get("profile") else None
-    optimised = folder / "optimised.onnx"
+    optimized = folder / "optimized.onnx"
     return WorkerResults(
         str(result.get("version", "")),
         int(result.get("base_rss_bytes", 0)),
         cases,
         profile if profile is not None and profile.is_file() else None,
         tuple((int(p["skip"]), int(p["count"])) for p in result.get("profiles", ())),
-        optimised if optimised.is_file() else None,
+        optimized if optimized.is_file() else None,
         why,
         folder,
     )

@@ -1,4 +1,4 @@
-"""Profiles of every known profiler, recognised by content."""
+"""Profiles of every known profiler, recognized by content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .runtimes import kineto, ort_profile, tensorrt
 from .runtimes.events import head
 
 
-def recognise(path: str | os.PathLike[str]) -> ProfilerKind:
+def recognize(path: str | os.PathLike[str]) -> ProfilerKind:
     """Detect the tool that wrote a profile by its content.
 
     Raises:
@@ -56,7 +56,7 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
     Raises:
         ParseError: no profile, or one without kernels.
     """
-    source = recognise(path)
+    source = recognize(path)
     match source:
         case ProfilerKind.ORT:
             profile = ort_profile.read(path)

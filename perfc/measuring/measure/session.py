@@ -42,7 +42,7 @@ from .profilers import read
 from .runtimes.ort_profile import segments
 from .tables.feeds import inputs_of
 from .tables.weights import Runnable, runnable
-from .trace import How, OptimisedNode, SourceNodes, optimised_nodes, trace
+from .trace import How, OptimizedNode, SourceNodes, optimized_nodes, trace
 
 EXECUTED_BY = {
     ProfilerKind.ORT: Framework.ORT,
@@ -50,7 +50,7 @@ EXECUTED_BY = {
     ProfilerKind.TENSORRT: Framework.TENSORRT,
 }
 """Framework by profile source."""
-Optimised: TypeAlias = "tuple[tuple[OptimisedNode, ...], frozenset[str]]"
+Optimized: TypeAlias = "tuple[tuple[OptimizedNode, ...], frozenset[str]]"
 """Nodes of a runtime's graph, and its stored tensors."""
 LOAD_S = 0.2
 """Seconds during which the load of other programs is observed before and after a measurement."""
@@ -126,12 +126,12 @@ def measure_cases(
         outcome = execute(ready, place, cases, protocol, nodes)
         warnings |= load_note(max(before, load_of_others(protocol.device)))
         profiles = profiles_of(outcome)
-        optimised = None
-        if outcome.optimised is not None:
-            optimised = optimised_nodes(str(outcome.optimised))
+        optimized = None
+        if outcome.optimized is not None:
+            optimized = optimized_nodes(str(outcome.optimized))
         notes = (*notes_of(ready, outcome), *sorted(warnings))
         return [
-            together(report, case, profile, optimised, outcome, protocol, notes, bool(target))
+            together(report, case, profile, optimized, outcome, protocol, notes, bool(target))
             # there are fewer cases than bindings if time ran out
             for report, case, profile in zip(analyzed, outcome.cases, profiles, strict=False)
         ]
@@ -215,18 +215,18 @@ def profiles_of(outcome: WorkerResults) -> tuple[Profile | None, ...]:
 
 
 def origins_of(
-    optimised: Optimised | None, profile: Profile, report: Report
+    optimized: Optimized | None, profile: Profile, report: Report
 ) -> dict[str, SourceNodes]:
     """Return the ONNX nodes of the runtime's kernels; by name if it wrote no graph."""
-    if optimised is None:
+    if optimized is None:
         return by_names(profile, report)
-    nodes, stored = optimised
+    nodes, stored = optimized
     traced = trace(nodes, stored, report.source.graph)
     return neighbours(profile, inlined(profile, nodes, traced))
 
 
 def inlined(
-    profile: Profile, nodes: Sequence[OptimisedNode], origins: Mapping[str, SourceNodes]
+    profile: Profile, nodes: Sequence[OptimizedNode], origins: Mapping[str, SourceNodes]
 ) -> dict[str, SourceNodes]:
     """Attribute kernels of functions that the runtime expands after writing its graph.
 
@@ -260,7 +260,7 @@ def together(
     report: Report,
     case: TimedBinding,
     profile: Profile | None,
-    optimised: Optimised | None,
+    optimized: Optimized | None,
     outcome: WorkerResults,
     protocol: MeasurementProtocol,
     notes: tuple[str, ...],
@@ -273,7 +273,7 @@ def together(
     if profile is None:
         attribution = Attribution((), (), 0.0)
     else:
-        attribution = attribute(profile, origins_of(optimised, profile, report), report)
+        attribution = attribute(profile, origins_of(optimized, profile, report), report)
     return Measurement(
         report,
         setting,

@@ -27,7 +27,7 @@ class How(Enum):
 
 
 @record
-class OptimisedNode:
+class OptimizedNode:
     """Node of the runtime's optimized graph; inputs and outputs are names of values."""
 
     name: str
@@ -74,18 +74,18 @@ MAX_ROUNDS = 4
 """Maximum walks over the graph. Each uses the matches of the one before; later ones find few."""
 
 
-def optimised_nodes(path: str) -> tuple[tuple[OptimisedNode, ...], frozenset[str]]:
+def optimized_nodes(path: str) -> tuple[tuple[OptimizedNode, ...], frozenset[str]]:
     """Return the nodes of an optimized graph, including subgraphs, and its stored tensors."""
     import onnx
 
     graph = onnx.load(path, load_external_data=False).graph
-    nodes: list[OptimisedNode] = []
+    nodes: list[OptimizedNode] = []
     stored: set[str] = set()
 
     def visit(g: onnx.GraphProto) -> None:
         stored.update(t.name for t in g.initializer)
         for n in g.node:
-            nodes.append(OptimisedNode(n.name, n.op_type, tuple(n.input), tuple(n.output)))
+            nodes.append(OptimizedNode(n.name, n.op_type, tuple(n.input), tuple(n.output)))
             for a in n.attribute:
                 if a.HasField("g"):
                     visit(a.g)
@@ -172,7 +172,7 @@ class Tracing:
             latter.
     """
 
-    nodes: Sequence[OptimisedNode]
+    nodes: Sequence[OptimizedNode]
     stored: frozenset[str]
     names: NameIndex
     inputs: frozenset[str]
@@ -199,7 +199,7 @@ class Tracing:
         for i, n in enumerate(self.nodes):
             self.last_resort(i, n)
 
-    def step(self, i: int, n: OptimisedNode) -> None:
+    def step(self, i: int, n: OptimizedNode) -> None:
         """Match the operands of one node, or operand and result of a copy."""
         if self.is_move(i, n) and n.inputs and n.outputs:
             source, target = n.inputs[0], n.outputs[0]
@@ -223,7 +223,7 @@ class Tracing:
             if (k == 0 and (anchor.loc.op_type == n.op or is_scaled)) or is_whole:
                 self.same[name] = operand.name
 
-    def is_move(self, i: int, n: OptimisedNode) -> bool:
+    def is_move(self, i: int, n: OptimizedNode) -> bool:
         """Return True if a node was inserted by the runtime.
 
         A copy that is named after a transposition does its work, and was not inserted.
@@ -233,7 +233,7 @@ class Tracing:
             return anchor is None or anchor.loc.op_type != "Transpose"
         return n.op == "Cast" and anchor is None
 
-    def head(self, i: int, n: OptimisedNode) -> Node | None:
+    def head(self, i: int, n: OptimizedNode) -> Node | None:
         """Return the first node of a kernel that is named after its last merged node."""
         # backwards from the last merged node over epilogues, to a node with the kernel's operator
         node = self.anchors.get(i)
@@ -248,7 +248,7 @@ class Tracing:
             node = self.names.makers.get(before.name)
         return self.anchors.get(i)
 
-    def last_resort(self, i: int, n: OptimisedNode) -> None:
+    def last_resort(self, i: int, n: OptimizedNode) -> None:
         """Match a result, if none is matched yet, to that of the node the kernel is named after."""
         anchor = self.anchors.get(i)
         if anchor is None or any(v in self.same for v in n.outputs):
@@ -263,7 +263,7 @@ class Tracing:
 
 
 def trace(
-    nodes: Sequence[OptimisedNode], stored: frozenset[str], graph: Graph
+    nodes: Sequence[OptimizedNode], stored: frozenset[str], graph: Graph
 ) -> dict[str, SourceNodes]:
     """Return the ONNX nodes of each node of an optimized graph, by its name."""
     names = NameIndex.of(graph)
@@ -311,7 +311,7 @@ def between(targets: Iterable[str], borders: set[str], makers: Mapping[str, Node
 
 
 def attach(
-    nodes: Sequence[OptimisedNode], origins: dict[str, SourceNodes], maker: Mapping[str, int]
+    nodes: Sequence[OptimizedNode], origins: dict[str, SourceNodes], maker: Mapping[str, int]
 ) -> None:
     """Attribute unmatched kernels to the kernel that makes an operand, else to one that reads."""
     readers: dict[str, list[int]] = {}

@@ -62,13 +62,13 @@ def summary(m: Measurement) -> Section:
     what = f"median of {plural(m.runs, 'run')}" if m.is_whole else "sum of the profile's kernels"
     spread = f", iqr {time_text(m.total_iqr_s)}" if m.total_iqr_s else ""
     off = f"{signed(m.prediction_s, m.total_s)} of measured"
-    analysed = [
+    analyzed = [
         Fact("lower bound", in_seconds(m.floor_s), "no run can be faster"),
         Fact("predicted", in_seconds(m.prediction_s), off),
     ]
     residual = Fact("residual", in_seconds(m.residual_s), "measured less predicted")
     facts = [
-        *(analysed if m.has_target else ()),
+        *(analyzed if m.has_target else ()),
         Fact("measured", in_seconds(m.total_s), f"{what}{spread}"),
         *((residual,) if m.has_target else ()),
         Fact("in kernels", in_seconds(m.kernel_s), "with what profiling adds to each"),

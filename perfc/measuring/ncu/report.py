@@ -29,14 +29,14 @@ class NvtxPhase(Enum):
 
     FORWARD = "forward"
     BACKWARD = "backward"
-    OPTIMISER = "optimiser"
+    OPTIMIZER = "optimizer"
     OTHER = ""
 
 
-# tried in this order: ``apply_gradients`` is of the optimiser, not of the backward pass
+# tried in this order: ``apply_gradients`` is of the optimizer, not of the backward pass
 _PHASES = (
     (
-        NvtxPhase.OPTIMISER,
+        NvtxPhase.OPTIMIZER,
         re.compile(r"optimi[sz]er|optim|apply_?grad|weight_?update|adam|sgd", re.I),
     ),
     (

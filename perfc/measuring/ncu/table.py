@@ -284,7 +284,7 @@ def split(text: str, delimiter: str) -> list[str]:
 _QUOTED = re.compile(r'"([^"]*)"')
 """A range in a cell of several."""
 TAIL = 6
-"""Fields after a range's name: payload type and value, colour type and colour, message type
+"""Fields after a range's name: payload type and value, color type and color, message type
 and message."""
 
 

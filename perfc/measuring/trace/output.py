@@ -30,20 +30,20 @@ from .analyses.rates import (
 )
 from .classes import TracedClass, abbreviated, called, kernel_name
 from .facts import TraceSource
-from .views import WITHHELD, DeviceView, TracedKernelView, TraceView
+from .views import WITHHELD, TracedDevice, TracedKernel, TracedRun
 
 PACKED = frozenset(c.value for c in (TracedClass.MATMUL, TracedClass.CONV, TracedClass.ATTENTION))
 """Classes of kernels whose weights a runtime may store in a layout of its choice."""
 
 
-def records(view: TraceView) -> Records:
+def records(view: TracedRun) -> Records:
     """Return one row per kernel, operator and shapes, in base units; or per kernel of a model."""
     if view.breakdown is not None:
         return breakdown_records(view.breakdown)
     if view.prediction is not None:
         return gap_records(view.prediction)
     # the last field, the product, has columns of its extents
-    *names, _ = (f.name for f in fields(TracedKernelView))
+    *names, _ = (f.name for f in fields(TracedKernel))
     extents = [f.name for f in fields(ProductShape)]
     rows = [
         [getattr(k, name) for name in names] + [getattr(k.product, e, None) for e in extents]
@@ -53,7 +53,7 @@ def records(view: TraceView) -> Records:
     return [*names, *extents], rows
 
 
-def document(view: TraceView, top: int | None = None) -> Document:
+def document(view: TracedRun, top: int | None = None) -> Document:
     """Return the sections: devices, then what was measured, or predicted and measured."""
     title = f"trace: {view.path}" + (f" against {view.target}" if view.target else "")
     devices = [Section(f"device-{d.device}", heading(d), (device_facts(d),)) for d in view.devices]
@@ -75,12 +75,12 @@ def noted(notes: Sequence[str]) -> Iterator[Section]:
         yield Section("notes", "notes", tuple(map(Note, notes)))
 
 
-def heading(d: DeviceView) -> str:
+def heading(d: TracedDevice) -> str:
     """Return the title of a device."""
     return f"Device {d.device}" + (f": {d.name or d.target}" if d.name or d.target else "")
 
 
-def device_facts(d: DeviceView) -> Facts:
+def device_facts(d: TracedDevice) -> Facts:
     """Return the times of one device."""
     count = plural(d.launches, "launch", "launches")
     rows = [Fact("kernel time", Amount(d.kernel_s, Unit.SECOND), count)]
@@ -109,7 +109,7 @@ def device_facts(d: DeviceView) -> Facts:
     return Facts(tuple(rows))
 
 
-def class_table(view: TraceView) -> Table:
+def class_table(view: TracedRun) -> Table:
     """Return one row per class."""
     columns = (
         Column("class_name", "class", is_name=True),
@@ -120,12 +120,12 @@ def class_table(view: TraceView) -> Table:
     return tabulate(columns, view.classes)
 
 
-def operator_of(k: TracedKernelView) -> tuple[object, ...]:
+def operator_of(k: TracedKernel) -> tuple[object, ...]:
     """Return what kernels of one operator with its shapes share."""
     return k.operator, k.shapes, k.operator_s, k.executions
 
 
-def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
+def kernel_parts(view: TracedRun, top: int | None) -> Iterator[Part]:
     """Yield the table of kernels, and what it leaves out."""
     bounded = [k for k in view.kernels if k.floor_s is not None]
     # columns that would be empty are left out
@@ -183,4 +183,4 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
         yield Note(f"the trace names no known target: --target gives a {LOWER_BOUND}")
 
 
-LAYOUT = ResultLayout("perfc-trace/1", TraceView, document, rows=records)
+LAYOUT = ResultLayout("perfc-trace/1", TracedRun, document, rows=records)

@@ -15,13 +15,13 @@ from perfc.view.report.units import Unit, quantity, share
 if TYPE_CHECKING:
     from perfc.measuring.trace.analyses.lanes import Lane, TimeLanes
     from perfc.measuring.trace.analyses.rates import ProductShape
-    from perfc.measuring.trace.views import TraceView
+    from perfc.measuring.trace.views import TracedRun
 
 SCRIPTS = ("format", "theme", "selection", "table", "sort", "timeline", "ready")
 """Scripts of the page, in the order in which they run."""
 
 
-def trace_page(view: TraceView, line: TimeLanes) -> str:
+def trace_page(view: TracedRun, line: TimeLanes) -> str:
     """Return a trace with its time line as a self-contained HTML document."""
     from perfc.measuring.trace.output import document, kernel_parts
 
@@ -63,7 +63,7 @@ def trace_page(view: TraceView, line: TimeLanes) -> str:
     )
 
 
-def payload(view: TraceView, line: TimeLanes, kernels: Table) -> Json:
+def payload(view: TracedRun, line: TimeLanes, kernels: Table) -> Json:
     """Return the data of the page's scripts: rows of kernels, spans of the time line, and groups.
 
     A group lists the kernels that a row of another table selects.

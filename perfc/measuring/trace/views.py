@@ -22,7 +22,7 @@ WITHHELD = "withheld"
 
 
 @record
-class DeviceView:
+class TracedDevice:
     """Times of one device.
 
     Args:
@@ -52,7 +52,7 @@ class DeviceView:
     exposed_s: float | None
 
     @classmethod
-    def of(cls, d: DeviceTime) -> DeviceView:
+    def of(cls, d: DeviceTime) -> TracedDevice:
         """Build the view of a device."""
         times = (d.span_ns, d.busy_ns, d.late_ns, d.pending_ns, d.unknown_ns, d.exposed_ns)
         # a profile without a time line has no span and no idle times
@@ -71,7 +71,7 @@ class ClassView:
 
 
 @record
-class TracedKernelView:
+class TracedKernel:
     """A kernel with the operator that launched it.
 
     Args:
@@ -115,7 +115,7 @@ class TracedKernelView:
     product: ProductShape | None = None
 
     @classmethod
-    def of(cls, k: KernelTime, total_ns: int) -> TracedKernelView:
+    def of(cls, k: KernelTime, total_ns: int) -> TracedKernel:
         """Build the view of a kernel."""
         floor, time_s = k.floor, k.operator_ns * 1e-9
         # fields from `flop` on; the last four have defaults
@@ -157,7 +157,7 @@ class TracedStep:
 
 
 @record
-class TraceView(Result):
+class TracedRun(Result):
     """A trace without its model.
 
     Args:
@@ -188,9 +188,9 @@ class TraceView(Result):
     runs: int
     target: str
     kernel_s: float
-    devices: tuple[DeviceView, ...]
+    devices: tuple[TracedDevice, ...]
     classes: tuple[ClassView, ...]
-    kernels: tuple[TracedKernelView, ...]
+    kernels: tuple[TracedKernel, ...]
     operators: tuple[OperatorView, ...] = ()
     products: tuple[ProductView, ...] = ()
     withheld: int = 0
@@ -204,7 +204,7 @@ class TraceView(Result):
     prediction: PredictionGap | None = None
 
     @classmethod
-    def of(cls, path: str, summary: TraceSummary) -> TraceView:
+    def of(cls, path: str, summary: TraceSummary) -> TracedRun:
         """Build the view of a trace."""
         total = summary.kernel_ns
         classes = tuple(
@@ -218,9 +218,9 @@ class TraceView(Result):
             summary.trace.runs,
             summary.target.name if summary.target else "",
             total * 1e-9,
-            tuple(map(DeviceView.of, summary.devices)),
+            tuple(map(TracedDevice.of, summary.devices)),
             classes,
-            tuple(TracedKernelView.of(k, total) for k in summary.kernels),
+            tuple(TracedKernel.of(k, total) for k in summary.kernels),
             operators_of(summary.kernels, total),
             products_of(summary.kernels, total),
             len(summary.withheld),

@@ -102,7 +102,7 @@ class CaseFigures:
     """Figures of a case, and True if they were computed now."""
 
     entry: Entry
-    was_analysed: bool
+    was_analyzed: bool
 
 
 def measure(
@@ -143,12 +143,12 @@ def one(p: PlannedCheck, cache: FigureCache, digest: str = "") -> CaseFigures:
         raise ModelError(error.strerror or "cannot be read", where=p.case.model) from None
     cached = cache.get(p.case, digest, target)
     if cached is not None:
-        return CaseFigures(cached, was_analysed=False)
-    entry, is_alone = analysed(p, target)
+        return CaseFigures(cached, was_analyzed=False)
+    entry, is_alone = analyzed(p, target)
     if is_alone:
         # the digest is of one file: it does not change with side files of weights
         cache.put(p.case, digest, target, entry)
-    return CaseFigures(entry, was_analysed=True)
+    return CaseFigures(entry, was_analyzed=True)
 
 
 def target_of(budget: Budget) -> str:
@@ -158,7 +158,7 @@ def target_of(budget: Budget) -> str:
     return f"{digests.of_target(load_machine(budget.target))}{budget.offer or ''}"
 
 
-def analysed(p: PlannedCheck, target: str) -> tuple[Entry, bool]:
+def analyzed(p: PlannedCheck, target: str) -> tuple[Entry, bool]:
     """Compute the figures of one case; the flag is True if they depend on one file only.
 
     ``target`` is the digest of the target's file.

@@ -146,7 +146,7 @@ def compared(
         judged = partial(judge, p.case, rules, old=old, predictor=predictors)
         result = replace(judged(measured.entry), module=p.budget.module, former=former)
         result = surer(result, config.lock, config.root, lineage.revision, rules, judged)
-        results.append(replace(result, was_analysed=measured.was_analysed))
+        results.append(replace(result, was_analyzed=measured.was_analyzed))
         errors += incomparable(config, p, old, measured.entry, baseline)
         unchecked += unknown(config, p, measured.entry)
         notes += [note] if note else []
@@ -215,7 +215,7 @@ def sized(
 ) -> tuple[list[str], list[str]]:
     """Return errors and notes about the sizes of budgets."""
     entries = {case: m.entry for case, m in measured.items()}
-    # a model that cannot be analysed may be the one that has them
+    # a model that cannot be analyzed may be the one that has them
     everything = is_everything and not errors
     lines = list(sizing.unused(config, entries, is_everything=everything))
     return [t for t, is_error in lines if is_error], [t for t, is_error in lines if not is_error]

@@ -113,14 +113,14 @@ class Matching:
             [self.right.shapeless(n) for n in self.new.nodes],
         )
         # nodes that their types distinguish are matched first: without types, layers look equal
-        self.colours(*self.strict)
-        self.colours(*rough, is_sure=True)
+        self.colors(*self.strict)
+        self.colors(*rough, is_sure=True)
         self.runs()
         self.products()
         if self.is_done:
             return
         self.spread(*self.strict)
-        self.colours(*rough)
+        self.colors(*rough)
         self.spread(*rough)
         self.fill(self.score)
         mnemonics = [[n.op.mnemonic for n in side.nodes] for side in (self.old, self.new)]
@@ -193,16 +193,16 @@ class Matching:
                 (self.left.kind, self.right.kind),
             )
         ]
-        inner.colours(*levels[0])
+        inner.colors(*levels[0])
         for tags in levels[1:]:
-            inner.colours(*tags, is_sure=True)
+            inner.colors(*tags, is_sure=True)
         for tags in levels:
             inner.spread(*tags)
             inner.fill(partial(inner.product_score, tags=tags))
         for i, j in inner.of_old.items():
             self.pair(full_old[i], full_new[j])
 
-    def colours(
+    def colors(
         self, old: Sequence[Hashable], new: Sequence[Hashable], *, is_sure: bool = False
     ) -> None:
         """Pair nodes with equal ancestors and descendants, then only ancestors, then descendants.
@@ -210,8 +210,8 @@ class Matching:
         With ``is_sure`` the last two are skipped: without extents too many nodes look equal.
         """
         memo: dict[Hashable, int] = {}
-        past = colour(self.old, old, memo, back=False), colour(self.new, new, memo, back=False)
-        future = colour(self.old, old, memo, back=True), colour(self.new, new, memo, back=True)
+        past = color(self.old, old, memo, back=False), color(self.new, new, memo, back=False)
+        future = color(self.old, old, memo, back=True), color(self.new, new, memo, back=True)
         both = [list(zip(p, f, strict=True)) for p, f in zip(past, future, strict=True)]
         self.buckets(*both)
         if not is_sure:
@@ -294,7 +294,7 @@ class Matching:
         return min(fed, 2) + min(read, 2)
 
 
-def colour(
+def color(
     graph: DiffWiring, labels: Sequence[Hashable], memo: dict[Hashable, int], *, back: bool
 ) -> list[int]:
     """Color nodes so that equal colors mean equal labels and ancestors.
@@ -303,19 +303,19 @@ def colour(
     that share it have comparable ones.
     """
     count = len(graph.nodes)
-    colours = [OUTSIDE] * count
+    colors = [OUTSIDE] * count
     for k in range(count - 1, -1, -1) if back else range(count):
         neighbors: Sequence[object]
         if back:
-            neighbors = sorted([(colours[u], slot) for u, slot in graph.after[k]])
+            neighbors = sorted([(colors[u], slot) for u, slot in graph.after[k]])
         else:
-            makers = [colours[p] if p != OUTSIDE else OUTSIDE for p in graph.before[k]]
+            makers = [colors[p] if p != OUTSIDE else OUTSIDE for p in graph.before[k]]
             neighbors = (
                 makers if graph.is_ordered and not is_commutative(graph, k) else sorted(makers)
             )
         key = (back, labels[k], tuple(neighbors))
-        colours[k] = memo.setdefault(key, len(memo))
-    return colours
+        colors[k] = memo.setdefault(key, len(memo))
+    return colors
 
 
 def is_commutative(graph: DiffWiring, k: int) -> bool:

@@ -97,7 +97,7 @@ def unreadable(line: str) -> Annotation:
     return Annotation(
         AnnotationLevel.UNREADABLE,
         path,
-        rule="not-analysed",
+        rule="not-analyzed",
         title="perfc",
         context="",
         message=line,

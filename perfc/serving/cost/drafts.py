@@ -79,7 +79,7 @@ class Speculation:
 
 
 @record
-class DraftsView:
+class DraftTimes:
     """Speculative decoding as a report shows it.
 
     Args:
@@ -95,7 +95,7 @@ class DraftsView:
     tokens_per_step: float
 
     @classmethod
-    def of(cls, drafts: Speculation, model: LanguageModel) -> DraftsView | None:
+    def of(cls, drafts: Speculation, model: LanguageModel) -> DraftTimes | None:
         """Return the view of drafts for a model; None without speculative decoding."""
         if not drafts.tokens:
             return None

@@ -36,7 +36,7 @@ MOST_IMAGES = 1024
 
 
 @record
-class ImagesView:
+class ImageTimes:
     """Images of each prompt as a report shows them.
 
     Args:
@@ -52,7 +52,7 @@ class ImagesView:
     tokens: int
 
     @classmethod
-    def of(cls, model: LanguageModel, count: int) -> ImagesView | None:
+    def of(cls, model: LanguageModel, count: int) -> ImageTimes | None:
         """Return the view of ``count`` images per prompt; None for none."""
         tower = model.tower
         if not count or tower is None:

@@ -14,14 +14,14 @@ from perfc.ir.record import project
 from perfc.machine.parallel import Parallel
 from perfc.view.result import Result
 
-from ..cost.drafts import DraftsView
-from ..cost.images import ImagesView
+from ..cost.drafts import DraftTimes
+from ..cost.images import ImageTimes
 from ..cost.kv_groups import vllm_kv_tokens
 from ..cost.memory import MemoryPlan
 from ..engine import Engine
-from ..parts import StepPart, StepView
+from ..parts import EngineStep, StepPart
 from ..power import Expenses
-from ..served import BatchView, SimulationView
+from ..served import BatchTimes, SimulatedLoad
 from ..simulation.load import Load
 from ..simulation.metrics import Latencies, LoadThroughput
 
@@ -34,7 +34,7 @@ WIDEST = 5.0
 
 
 @record
-class MemoryView:
+class ServingMemory:
     """Memory of one GPU.
 
     Args:
@@ -64,7 +64,7 @@ class MemoryView:
     @classmethod
     def of(
         cls, engine: Engine, plan: MemoryPlan, load: Load, engines: int, longest: int = 0
-    ) -> MemoryView:
+    ) -> ServingMemory:
         """Return the view of a plan for a load on ``engines`` engines with separate pools."""
         d = plan.demand
         # each engine has a pool: together they hold as many times the requests
@@ -156,25 +156,25 @@ class ServingReport(Result):
     token_budget: int
     max_num_seqs: int
     load: Load
-    drafts: DraftsView | None
+    drafts: DraftTimes | None
     adapters: Adapters | None
-    images: ImagesView | None
-    memory: MemoryView
+    images: ImageTimes | None
+    memory: ServingMemory
     fits: bool
     latencies: Latencies | None = None
     ttft_band: IntervalFactors | None = None
     tpot_band: IntervalFactors | None = None
     throughput: LoadThroughput | None = None
-    batch: BatchView | None = None
-    simulated: SimulationView | None = None
+    batch: BatchTimes | None = None
+    simulated: SimulatedLoad | None = None
     first_token: tuple[StepPart, ...] = ()
-    steps: tuple[StepView, ...] = ()
+    steps: tuple[EngineStep, ...] = ()
     expenses: Expenses | None = None
     preempted: int = 0
     notes: tuple[str, ...] = field(default=())
 
     @property
-    def prompt(self) -> StepView | None:
+    def prompt(self) -> EngineStep | None:
         """Return the step of a prompt alone; None if the engine also does other work meanwhile."""
         # one stage of several, or one group of several, is not all of the engine
         is_whole = self.parallel.pipeline == self.parallel.attention_data == 1

@@ -9,8 +9,8 @@ from perfc.view.html.page import ChartBlock, chart_page
 from perfc.view.html.payload import Json, number, text
 
 if TYPE_CHECKING:
-    from perfc.serving.output.report import IntervalFactors, MemoryView, ServingReport
-    from perfc.serving.parts import StepView
+    from perfc.serving.output.report import IntervalFactors, ServingMemory, ServingReport
+    from perfc.serving.parts import EngineStep
     from perfc.serving.search import SearchResult
 
 SCRIPTS = ("format", "theme", "canvas", "serving", "ready")
@@ -59,7 +59,7 @@ def search_page(search: SearchResult) -> str:
     return chart_page(shown, charts, search_payload(search), SCRIPTS)
 
 
-def step(view: StepView) -> Json:
+def step(view: EngineStep) -> Json:
     """Return the bar of one step, as long as the sum of its rounded parts."""
     parts = [(text(p.what), number(p.time_s) or 0.0) for p in view.parts]
     # the bar must end where its parts end; 12 digits are picoseconds
@@ -110,7 +110,7 @@ def _range(mean_s: float, band: IntervalFactors | None) -> list[float | None]:
     return [number(mean_s * band.low), number(mean_s * band.high)]
 
 
-def memory(m: MemoryView) -> list[list[object]]:
+def memory(m: ServingMemory) -> list[list[object]]:
     """Return the parts of a GPU's memory in bytes."""
     parts = [
         ("weights", m.weight_bytes),

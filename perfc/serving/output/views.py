@@ -33,7 +33,7 @@ from perfc.view.report.units import (
 from perfc.view.result import ResultLayout
 
 from ..search import SearchResult
-from ..served import SimulationView
+from ..served import SimulatedLoad
 from ..simulation.load import Load
 from ..simulation.metrics import Quantiles
 from .report import IntervalFactors, ServingReport
@@ -192,7 +192,7 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
         yield Fact("preempted", None, f"{plural(r.preempted, 'time')}: the pool was full")
 
 
-def _certainty(view: SimulationView, load: Load) -> str:
+def _certainty(view: SimulatedLoad, load: Load) -> str:
     """Return the length of a simulation and the confidence in its means, in words."""
     # an opening burst is measured from its start, a steady state after the warm-up
     measured = view.requests - view.warm_up_requests

@@ -15,7 +15,7 @@ from .lines import lines_of
 from .marks import TimeBasis
 from .roofs import RoofLevel
 
-COLOURS = {RoofLevel.L1: "blue+", RoofLevel.L2: "red+", RoofLevel.DEVICE: "green+"}
+COLORS = {RoofLevel.L1: "blue+", RoofLevel.L2: "red+", RoofLevel.DEVICE: "green+"}
 MARKERS = {RoofLevel.L1: "o", RoofLevel.L2: "+", RoofLevel.DEVICE: "x"}
 MEASURED = {RoofLevel.L1: "1", RoofLevel.L2: "2", RoofLevel.DEVICE: "D"}
 """Characters of measured points; MARKERS are those of computed ones."""
@@ -23,7 +23,7 @@ LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 """Minimum terminal size for a chart; smaller ones get only the table."""
 
 
-def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
+def plotted(chart: Chart, width: int, height: int, *, color: bool) -> str:
     """Return the chart as text of ``width`` columns and ``height`` lines.
 
     Raises:
@@ -38,7 +38,7 @@ def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
     figure.canvas("default")
     figure.plot_size(width, height)
     for line in lines_of(chart):
-        name = COLOURS[line.level] if line.level else "white"
+        name = COLORS[line.level] if line.level else "white"
         # measured ceilings are fine lines of braille, peaks are dotted
         marker = plotext.marker("braille" if line.is_sustained else "dot", plotext.pixel(name))
         figure.draw(_signal(figure, (line.start, line.end), marker).lines())
@@ -47,11 +47,11 @@ def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
             points = [p for p in chart.points if p.level is level and p.mark.basis is basis]
             if points:
                 character = (MEASURED if basis is TimeBasis.MEASURED else MARKERS)[level]
-                marker = plotext.marker(character, plotext.pixel(COLOURS[level]))
+                marker = plotext.marker(character, plotext.pixel(COLORS[level]))
                 places = [(p.intensity, p.flop_per_s) for p in points]
                 figure.draw(_signal(figure, places, marker).label(f"{level.title} {basis.value}"))
     _axes(figure, chart)
-    text: str = figure.build().string(colorless=not colour)
+    text: str = figure.build().string(colorless=not color)
     return text
 
 

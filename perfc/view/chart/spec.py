@@ -19,10 +19,10 @@ Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | boo
 
 WIDTH, HEIGHT = 860, 520
 """Pixels of the drawing without axes."""
-COLOURS = {RoofLevel.L1: "#3b6fb6", RoofLevel.L2: "#c8553d", RoofLevel.DEVICE: "#3a8f5c"}
+COLORS = {RoofLevel.L1: "#3b6fb6", RoofLevel.L2: "#c8553d", RoofLevel.DEVICE: "#3a8f5c"}
 """Blue, red and green for L1, L2 and device memory, as in Nsight Compute and in the thesis that
 `docs/ncu.md` cites."""
-ROOF_COLOUR = "#4a4a4a"
+ROOF_COLOR = "#4a4a4a"
 SHAPES = {RoofLevel.L1: "circle", RoofLevel.L2: "square", RoofLevel.DEVICE: "triangle-up"}
 LABEL_HEIGHT = 11
 """Pixels of a label, by which labels keep clear of lines and of each other."""
@@ -125,7 +125,7 @@ def _lines(chart: Chart, sustained: bool) -> Json:
         if line.is_sustained is sustained:
             name = f"{line.text} {_kind(line)}"
             tip: dict[str, Json] = {"id": i, "ceiling": name, "source": _source(line)}
-            tip["colour"] = COLOURS[line.level] if line.level else ROOF_COLOUR
+            tip["color"] = COLORS[line.level] if line.level else ROOF_COLOR
             rows += [{**tip, "x": x, "y": y} for x, y in (line.start, line.end)]
     mark: dict[str, Json] = {"type": "line", "strokeWidth": 2 if sustained else 1.2, "clip": True}
     if not sustained:
@@ -137,7 +137,7 @@ def _lines(chart: Chart, sustained: bool) -> Json:
             **_axes(chart),
             "detail": _nominal("id"),
             "description": _nominal("ceiling"),  # for screen readers
-            "color": _nominal("colour", scale=None, legend=None),
+            "color": _nominal("color", scale=None, legend=None),
             "tooltip": [_nominal("ceiling"), _nominal("source")],
         },
     }
@@ -175,7 +175,7 @@ def _roof_labels(chart: Chart) -> Json:
         for line, y in zip(roofs, heights, strict=True)
     ]
     return _text(
-        chart, rows, align="right", baseline="bottom", dy=-2, dx=-4, fontSize=10, color=ROOF_COLOUR
+        chart, rows, align="right", baseline="bottom", dy=-2, dx=-4, fontSize=10, color=ROOF_COLOR
     )
 
 
@@ -202,7 +202,7 @@ def _slope_labels(chart: Chart) -> Json:
             "x": line.start[0],
             "y": line.start[1],
             "text": f"{line.text} {_kind(line)}",
-            "colour": COLOURS[line.level],
+            "color": COLORS[line.level],
         }
         for line in labelled(chart)
         if line.level is not None
@@ -224,7 +224,7 @@ def _text(chart: Chart, rows: list[Json], **more: Json) -> Json:
     """Return a layer of labels, which have the color of their row unless ``more`` has one."""
     encoding = {**_axes(chart), "text": _nominal("text")}
     if "color" not in more:
-        encoding["color"] = _nominal("colour", scale=None, legend=None)
+        encoding["color"] = _nominal("color", scale=None, legend=None)
     mark: Json = {"type": "text", **more}
     return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
@@ -241,8 +241,8 @@ def _points(chart: Chart) -> Json:
         "mark": {"type": "point", "strokeWidth": 1.5, "clip": True},
         "encoding": {
             **_axes(chart),
-            "stroke": _by_level(COLOURS),
-            "fill": _by_level(COLOURS),
+            "stroke": _by_level(COLORS),
+            "fill": _by_level(COLORS),
             "fillOpacity": {
                 "condition": {"test": "datum.basis == 'measured'", "value": 0.85},
                 "value": 0.12,

@@ -176,7 +176,7 @@ class LimitBlock:
     """One part of the bar of limits.
 
     Args:
-        key: identifier in data formats, and class of its colour.
+        key: identifier in data formats, and class of its color.
         title: title of the limit.
         percent: percent of the time, rounded as on the first screen.
     """

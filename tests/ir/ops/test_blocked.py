@@ -73,14 +73,14 @@ def cnn() -> onnx.ModelProto:
     return net.model(y, net.node("Transpose", x, perm=[0, 2, 3, 1]))
 
 
-def optimised(model: onnx.ModelProto, level: str, folder: Path) -> onnx.ModelProto:
+def optimized(model: onnx.ModelProto, level: str, folder: Path) -> onnx.ModelProto:
     """Return the model that ONNX Runtime writes for its CPU at an optimization level."""
     options = ort.SessionOptions()
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
-    options.optimized_model_filepath = str(folder / "optimised.onnx")
+    options.optimized_model_filepath = str(folder / "optimized.onnx")
     options.log_severity_level = 4
     ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return onnx.load(folder / "optimised.onnx")
+    return onnx.load(folder / "optimized.onnx")
 
 
 def executed(model: onnx.ModelProto) -> dict[str, tuple[int, ...]]:
@@ -119,7 +119,7 @@ def assert_inferred(model: onnx.ModelProto) -> None:
 def test_what_onnxruntime_writes_at_every_level_is_known(level: str, tmp_path: Path) -> None:
     if not hasattr(ort.GraphOptimizationLevel, level):
         pytest.skip(f"this onnxruntime has no {level}")
-    model = optimised(cnn(), level, tmp_path)
+    model = optimized(cnn(), level, tmp_path)
     assert_inferred(model)
     report = perfc.analyze(model)
     assert all(n.op.kind is not Kind.OPAQUE for n in report.source.graph.nodes)
@@ -129,7 +129,7 @@ def test_what_onnxruntime_writes_at_every_level_is_known(level: str, tmp_path: P
 
 
 def test_the_products_of_whole_blocks_are_counted(tmp_path: Path) -> None:
-    model = optimised(cnn(), "ORT_ENABLE_ALL", tmp_path)
+    model = optimized(cnn(), "ORT_ENABLE_ALL", tmp_path)
     convolutions = [n for n in model.graph.node if n.domain == DOMAIN and n.op_type == "Conv"]
     if not convolutions:
         pytest.skip("this processor has no layout of blocks")

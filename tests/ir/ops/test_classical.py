@@ -207,7 +207,7 @@ def test_maps_go_in_and_out() -> None:
     assert DictVectorizer(vocabulary=3).infer((given,))[0] == TensorType(DType.I64, (1, 3))
 
 
-def test_an_optimiser_returns_tensors_and_states() -> None:
+def test_an_optimizer_returns_tensors_and_states() -> None:
     a, b = of(DType.F32, 10), of(DType.F32, N)
     one = of(DType.F32)
     ins = (one, one, a, b, a, b, a, b)

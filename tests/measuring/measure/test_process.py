@@ -69,18 +69,18 @@ def test_what_the_worker_wrote_is_collected(tmp_path: Path) -> None:
     found = collected(tmp_path, "late")
     assert found.cases == (TimedBinding((2.0, 4.0), 7, False),)
     assert (found.version, found.base_rss_bytes, found.error) == ("", 0, "late")
-    assert (found.profile, found.profiled, found.optimised) == (None, (), None)
+    assert (found.profile, found.profiled, found.optimized) == (None, (), None)
     more = result(
         version="ort 1", base_rss_bytes=9, profile="p.json", profiles=[{"skip": 2, "count": 3}]
     )
     (tmp_path / "result.json").write_text(json.dumps(more), encoding="utf-8")
     assert collected(tmp_path, "").profile is None, "it was never written"
-    for name in ("p.json", "optimised.onnx"):
+    for name in ("p.json", "optimized.onnx"):
         (tmp_path / name).touch()
     found = collected(tmp_path, "")
     assert (found.version, found.base_rss_bytes) == ("ort 1", 9)
     assert (found.profile, found.profiled) == (tmp_path / "p.json", ((2, 3),))
-    assert (found.optimised, found.folder) == (tmp_path / "optimised.onnx", tmp_path)
+    assert (found.optimized, found.folder) == (tmp_path / "optimized.onnx", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Profiles made elsewhere: recognised by content, aligned with the model, hostile ones refused."""
+"""Profiles made elsewhere: recognized by content, aligned with the model, hostile ones refused."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ NAMES = {"v2_nchwc": 40, "v4_nchwc": 60, "v7_nchwc": 5, "fc": 10}
 def test_onnxruntime_profile_is_charged_by_names(residual: str, tmp_path: Path) -> None:
     path = write(tmp_path / "p.json.gz", ort(NAMES))
     m = read_profile(residual, path)
-    assert profilers.recognise(path) is ProfilerKind.ORT
+    assert profilers.recognize(path) is ProfilerKind.ORT
     assert m.attribution.share == 1
     assert m.total_s == pytest.approx(500.5e-6)
     times = {c.part.nodes[0]: c.time_s for c in m.rows if c.part.nodes}
@@ -179,7 +179,7 @@ LAYERS = [
 def test_tensorrt_layers_are_charged_to_their_nodes(residual: str, tmp_path: Path) -> None:
     path = write(tmp_path / "p.json", LAYERS)
     m = read_profile(residual, path, "a100")
-    assert profilers.recognise(path) is ProfilerKind.TENSORRT
+    assert profilers.recognize(path) is ProfilerKind.TENSORRT
     assert m.attribution.share == 1
     assert m.total_s == pytest.approx(0.46e-3)
     charged = {c.part.nodes: c.time_s for c in m.rows if c.part.runtime}

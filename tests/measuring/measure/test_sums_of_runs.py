@@ -18,7 +18,7 @@ from perfc.measuring.measure import session
 from perfc.measuring.measure.matching.attribute import Attribution, join, part
 from perfc.measuring.measure.memory import AllocatorBehavior
 from perfc.measuring.measure.profile import Profile, ProfilerKind, RuntimeKernel, Sampled
-from perfc.measuring.measure.profilers import recognise
+from perfc.measuring.measure.profilers import recognize
 from perfc.measuring.measure.tables import weights
 from perfc.measuring.measure.tables.rows import MOST_NODES, model_name, names, runtime_operators
 from perfc.measuring.measure.tables.weights import (
@@ -77,7 +77,7 @@ def test_who_wrote_a_profile_is_known_by_its_words(
 ) -> None:
     path = tmp_path / "profile.json"
     path.write_text(content, encoding="utf-8")
-    assert recognise(path) is source
+    assert recognize(path) is source
 
 
 @pytest.mark.parametrize("content", ["", "  ", "name,time", "\x1f"])
@@ -85,10 +85,10 @@ def test_what_is_no_json_is_no_profile(content: str, tmp_path: Path) -> None:
     path = tmp_path / "profile.json"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(ParseError, match="not a profile: neither a JSON list nor a JSON object"):
-        recognise(path)
+        recognize(path)
     path.write_text('{"a": 1}', encoding="utf-8")
     with pytest.raises(ParseError, match="of no profiler known here"):
-        recognise(path)
+        recognize(path)
 
 
 def profile(*times_s: float) -> Profile:

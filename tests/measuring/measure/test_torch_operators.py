@@ -167,7 +167,7 @@ def test_kernels_of_a_device_are_timed_by_the_operators_within_the_range_of_thei
     run.load(profile=True)
     run.feed(str(tmp_path / "feeds.npz"))
     run.device = "cuda:0"
-    monkeypatch.setattr(run, "synchronise", lambda: None)
+    monkeypatch.setattr(run, "synchronize", lambda: None)
     device_us = {"aten::add": 3.0, "aten::relu": 2.0, "perfc-node-1": 900.0}
     total = property(lambda e: device_us.get(e.name, 0.0))
     monkeypatch.setattr(FunctionEvent, "device_time_total", total)

@@ -1,4 +1,4 @@
-"""Nodes of an optimised graph are traced to those they stand for."""
+"""Nodes of an optimized graph are traced to those they stand for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from perfc.ir.syntax.parse import parse_module
 from perfc.measuring.measure.matching.attribute import join
 from perfc.measuring.measure.profile import Profile, ProfilerKind, RuntimeKernel
 from perfc.measuring.measure.session import inlined
-from perfc.measuring.measure.trace import How, OptimisedNode, SourceNodes, trace
+from perfc.measuring.measure.trace import How, OptimizedNode, SourceNodes, trace
 
 TEXT = """\
 perfir 1
@@ -29,8 +29,8 @@ def graph() -> Graph:
     return parse_module(TEXT).graph
 
 
-def found(g: Graph, *nodes: OptimisedNode) -> dict[str, tuple[str, How]]:
-    """Mnemonics behind each optimised node, in order, and how they were found."""
+def found(g: Graph, *nodes: OptimizedNode) -> dict[str, tuple[str, How]]:
+    """Mnemonics behind each optimized node, in order, and how they were found."""
     order = {n: i for i, n in enumerate(g.nodes)}
 
     def text(origin: SourceNodes) -> str:
@@ -42,8 +42,8 @@ def found(g: Graph, *nodes: OptimisedNode) -> dict[str, tuple[str, How]]:
 def test_nodes_between_values_that_survive_are_what_is_executed() -> None:
     assert found(
         graph(),
-        OptimisedNode("fused_1", "FusedConv", ("x", "w"), ("b",)),
-        OptimisedNode("fused_2", "Odd", ("b",), ("e",)),
+        OptimizedNode("fused_1", "FusedConv", ("x", "w"), ("b",)),
+        OptimizedNode("fused_2", "Odd", ("b",), ("e",)),
     ) == {
         "fused_1": ("conv relu", How.TRACED),
         "fused_2": ("sigmoid add softmax", How.TRACED),
@@ -54,12 +54,12 @@ def test_blocked_layouts_are_seen_through() -> None:
     g = graph()
     assert found(
         g,
-        OptimisedNode("in", "ReorderInput", ("x",), ("r0",)),
-        OptimisedNode("b_nchwc", "Conv", ("r0", "w2"), ("r1",)),
-        OptimisedNode("out", "ReorderOutput", ("r1",), ("b",)),
-        OptimisedNode("c", "Sigmoid", ("b",), ("c",)),
-        OptimisedNode("d", "Add", ("c", "b"), ("d",)),
-        OptimisedNode("e", "Softmax", ("d",), ("e",)),
+        OptimizedNode("in", "ReorderInput", ("x",), ("r0",)),
+        OptimizedNode("b_nchwc", "Conv", ("r0", "w2"), ("r1",)),
+        OptimizedNode("out", "ReorderOutput", ("r1",), ("b",)),
+        OptimizedNode("c", "Sigmoid", ("b",), ("c",)),
+        OptimizedNode("d", "Add", ("c", "b"), ("d",)),
+        OptimizedNode("e", "Softmax", ("d",), ("e",)),
     ) == {
         "in": ("conv relu", How.INSERTED),
         "b_nchwc": ("conv relu", How.TRACED),
@@ -74,8 +74,8 @@ def test_a_node_belongs_to_one_kernel_only() -> None:
     g = graph()
     origins = trace(
         (
-            OptimisedNode("one", "A", ("x", "w"), ("b",)),
-            OptimisedNode("two", "B", ("x", "w"), ("e",)),
+            OptimizedNode("one", "A", ("x", "w"), ("b",)),
+            OptimizedNode("two", "B", ("x", "w"), ("e",)),
         ),
         frozenset({"w"}),
         g,
@@ -87,9 +87,9 @@ def test_a_node_belongs_to_one_kernel_only() -> None:
 def test_what_stands_for_nothing_goes_with_its_neighbour() -> None:
     assert found(
         graph(),
-        OptimisedNode("fused", "Odd", ("x", "w"), ("d",)),
-        OptimisedNode("strange", "Copy", ("d",), ("q",)),
-        OptimisedNode("last", "Softmax", ("q",), ("e",)),
+        OptimizedNode("fused", "Odd", ("x", "w"), ("d",)),
+        OptimizedNode("strange", "Copy", ("d",), ("q",)),
+        OptimizedNode("last", "Softmax", ("q",), ("e",)),
     ) == {
         "fused": ("conv relu sigmoid add", How.TRACED),
         "strange": ("conv relu sigmoid add", How.INSERTED),
@@ -100,9 +100,9 @@ def test_what_stands_for_nothing_goes_with_its_neighbour() -> None:
 def test_functions_expanded_late_are_charged_to_their_calls() -> None:
     g = graph()
     nodes = (
-        OptimisedNode("fused", "Odd", ("x", "w"), ("b",)),
-        OptimisedNode("call", "Function", ("b",), ("d",)),
-        OptimisedNode("last", "Softmax", ("d",), ("e",)),
+        OptimizedNode("fused", "Odd", ("x", "w"), ("b",)),
+        OptimizedNode("call", "Function", ("b",), ("d",)),
+        OptimizedNode("last", "Softmax", ("d",), ("e",)),
     )
     times = [RuntimeKernel(n, "", 1.0) for n in ("fused", "Sigmoid_9", "Add_10", "last")]
     origins = trace(nodes, frozenset({"w"}), g)
@@ -119,7 +119,7 @@ def test_union_joins_sets() -> None:
 
 
 def test_copies_before_the_first_match_go_with_it() -> None:
-    copies = [OptimisedNode(f"copy_{i}", "Copy", (f"q{i}",), (f"q{i + 1}",)) for i in range(3)]
-    first = OptimisedNode("fused", "Odd", ("q3", "x", "w"), ("e",))
+    copies = [OptimizedNode(f"copy_{i}", "Copy", (f"q{i}",), (f"q{i + 1}",)) for i in range(3)]
+    first = OptimizedNode("fused", "Odd", ("q3", "x", "w"), ("e",))
     origins = found(graph(), *copies, first)
     assert {origins[c.name] for c in copies} == {(origins["fused"][0], How.INSERTED)}

@@ -167,9 +167,9 @@ def test_a_request_leaves_times_versions_and_a_profile(
     events = json.loads((tmp_path / result["profile"]).read_text())
     ran = [e["name"] for e in events if e.get("cat") == "Node" and "kernel_time" in e["name"]]
     assert ran.count("over_kernel_time") == 5
-    kept = onnx.load(tmp_path / "optimised.onnx")
+    kept = onnx.load(tmp_path / "optimized.onnx")
     assert {n.op_type for n in kept.graph.node} >= {"Log", "Identity"}
-    assert not (tmp_path / "optimised.bin").exists()
+    assert not (tmp_path / "optimized.bin").exists()
 
 
 def test_a_device_that_the_runtime_lacks_is_refused(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from perfc.measuring.trace.formats import read_trace
 from perfc.measuring.trace.notes import notes_of
 from perfc.measuring.trace.steps import selected
 from perfc.measuring.trace.summary import summarized
-from perfc.measuring.trace.views import TraceView
+from perfc.measuring.trace.views import TracedRun
 from tests.measuring.trace import samples
 
 from .trace_files import files, written
@@ -71,7 +71,7 @@ def test_damaged_traces_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixtu
         path = tmp_path / "mutated.json"
         path.write_bytes(mutated(data[name], rng))
         try:
-            TraceView.of("x", summarized(read_trace(path), is_bounded=at % 10 == 0))
+            TracedRun.of("x", summarized(read_trace(path), is_bounded=at % 10 == 0))
             read += 1
         except ParseError as error:
             messages.append(str(error))

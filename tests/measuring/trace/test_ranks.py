@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from perfc import cli
 from perfc.errors import ParseError
 from perfc.measuring.trace.analyses import rank_files
-from perfc.measuring.trace.analyses.ranks import RanksView, ranks_of
+from perfc.measuring.trace.analyses.ranks import TracedRanks, ranks_of
 from perfc.measuring.trace.formats import read_trace
 from tests.measuring.trace import samples
 from tests.measuring.trace.samples import GEMM, NCCL, Launch, message
@@ -63,11 +63,11 @@ def write(path: Path, rows: Sequence[Launch], rank: int, world: int, **more: Any
     path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
 
 
-def view_of(*paths: Path) -> RanksView:
+def view_of(*paths: Path) -> TracedRanks:
     return ranks_of([str(p) for p in paths], read_trace)
 
 
-def check(view: RanksView) -> None:
+def check(view: TracedRanks) -> None:
     """Assert the times of the job, which any clock must give."""
     assert [t.rank for t in view.ranks] == [0, 1, 2, 3]
     for t, delay in zip(view.ranks, DELAYS_US, strict=True):

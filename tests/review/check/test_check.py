@@ -30,7 +30,7 @@ def test_a_baseline_is_sorted_and_reads_back(
     assert (code, "models/a.onnx" in out) == (0, True)
 
 
-def test_a_model_whose_shapes_lie_in_another_file_is_analysed_every_time(
+def test_a_model_whose_shapes_lie_in_another_file_is_analyzed_every_time(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def put_beside(n: int) -> None:
@@ -60,7 +60,7 @@ def test_a_model_whose_shapes_lie_in_another_file_is_analysed_every_time(
     assert (code, "FAIL" in out) == (1, True)
 
 
-def test_a_model_over_budget_fails_and_only_it_is_analysed(
+def test_a_model_over_budget_fails_and_only_it_is_analyzed(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said(capsys, "check", "--write-baseline")

@@ -146,10 +146,10 @@ def test_words_of_the_chart_say_how_times_are_known(capsys: pytest.CaptureFixtur
 def test_times_are_those_that_analyze_predicts(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--dim", "batch=8", "--output-format", "json"]
     assert cli.run(["analyze", str(MODEL), "-t", "a100", *given]) == 0
-    analysed = json.loads(capsys.readouterr().out)["kernels"]
+    analyzed = json.loads(capsys.readouterr().out)["kernels"]
     assert cli.run(["roofline", "a100", "--model", str(MODEL), *given]) == 0
     drawn = json.loads(capsys.readouterr().out)["kernels"]
-    times_s = {tuple(k["nodes"]): k["predicted"]["time_s"] for k in analysed}
+    times_s = {tuple(k["nodes"]): k["predicted"]["time_s"] for k in analyzed}
     assert {k["basis"] for k in drawn} == {"predicted"}
     for k in drawn:
         assert k["time_s"] == pytest.approx(times_s[tuple(k["nodes"])])
@@ -176,7 +176,7 @@ def test_measured_kernels_are_laid_over_predicted_ones(capsys: pytest.CaptureFix
     bases = [k["basis"] for k in tree["kernels"]]
     assert bases.count("measured") == 3
     assert bases.index("measured") == len(bases) - 3
-    assert {k["phase"] for k in tree["kernels"][-3:]} == {"forward", "backward", "optimiser"}
+    assert {k["phase"] for k in tree["kernels"][-3:]} == {"forward", "backward", "optimizer"}
 
 
 def test_json_of_ncu_gives_the_marks_of_its_csv(

@@ -66,14 +66,14 @@ def test_html_needs_nothing_else_and_no_name_can_leave_its_place(hostile: Chart)
 
 def test_a_plot_of_characters_has_the_size_asked_for(hostile: Chart) -> None:
     pytest.importorskip("plotext")
-    text = plotted(hostile, 90, 26, colour=False)
+    text = plotted(hostile, 90, 26, color=False)
     lines = text.splitlines()
     assert len(lines) == 26
     assert max(map(len, lines)) <= 90
     assert "\x1b" not in text
     for word in ("L1 predicted", "device measured", "flop/byte", "10T"):
         assert word in text
-    assert "\x1b[" in plotted(hostile, 90, 26, colour=True)
+    assert "\x1b[" in plotted(hostile, 90, 26, color=True)
 
 
 @pytest.mark.parametrize(("form", "package"), [("svg", "vl_convert")])

@@ -1,4 +1,4 @@
-"""The whole specification of a drawn chart, as a golden file: places, colours, scales and texts."""
+"""The whole specification of a drawn chart, as a golden file: places, colors, scales and texts."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ DARKNESS = "() => getComputedStyle(document.body).backgroundColor"
 
 
 def background(found: Opened) -> int:
-    """Sum of the background's three colours."""
+    """Sum of the background's three colors."""
     text: str = found.tab.evaluate(DARKNESS)
     return sum(int(n) for n in text.strip("rgb()").split(","))
 
@@ -92,7 +92,7 @@ def test_graph_goes_into_modules_and_back(opened: Opener, resnet_page: str) -> N
     found.tab.keyboard.press("Backspace")
     assert crumbs.inner_text() == "main_graph"
     found.tab.select_option("#graph-form", "whole")
-    found.tab.select_option("#graph-colour", "bound")
+    found.tab.select_option("#graph-color", "bound")
     found.wait_for_text("#scale", "matrix")
     assert found.errors == []
 

@@ -32,7 +32,7 @@ def test_junit_counts_what_it_holds_and_no_name_breaks_it() -> None:
         TestCase("c", "a", skipped="nobody looked", notes=(strange,)),
         TestCase("d", "a"),
     ]
-    root = ET.fromstring(render("perfc check", cases))
+    root = ET.fromstring(render("perfc check", cases, ()))
     suite = root[0]
     assert [suite.get(n) for n in ("tests", "failures", "errors", "skipped")] == list("4111")
     assert len(suite.findall("testcase")) == 4

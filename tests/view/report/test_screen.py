@@ -129,10 +129,10 @@ def test_first_screen_answers(name: str) -> None:
     assert 0 < sum(map(int, re.findall(r"(\d+) %", limits))) <= 100
 
 
-def test_colour_changes_no_word() -> None:
-    coloured = printed("resnet50", 80, "--color", "always")
-    assert "\x1b[" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == screens("resnet50")[80]
+def test_color_changes_no_word() -> None:
+    colored = printed("resnet50", 80, "--color", "always")
+    assert "\x1b[" in colored
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == screens("resnet50")[80]
 
 
 @pytest.mark.parametrize("name", ["resnet50", "gpt2"])
@@ -166,7 +166,7 @@ def test_a_runtime_is_offered_once_whatever_variants_it_has() -> None:
     assert len(names) == len(set(names))
 
 
-def test_a_large_model_is_not_analysed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_model_is_not_analyzed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = [r.option for r in views_of("resnet50").bottlenecks.remedies]
     assert any(asked)
     kernels = len(perfc.analyze(MODELS / "resnet50.onnx.gz", "a100", batch=8).roofline.kernels)
@@ -267,12 +267,12 @@ def test_top_of_the_screen_is_of_kinds(capsys: pytest.CaptureFixture[str]) -> No
     assert every.count("\n") > two.count("\n") + 60
 
 
-@pytest.mark.parametrize(("colour", "has"), [("always", True), ("never", False), ("auto", False)])
+@pytest.mark.parametrize(("color", "has"), [("always", True), ("never", False), ("auto", False)])
 @pytest.mark.parametrize("views", [[], ["--view", "summary"]])
-def test_colour_is_as_asked(
-    colour: str, has: bool, views: list[str], capsys: pytest.CaptureFixture[str]
+def test_color_is_as_asked(
+    color: str, has: bool, views: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.run(["analyze", RESNET, "--color", colour, *views]) == 0
+    assert cli.run(["analyze", RESNET, "--color", color, *views]) == 0
     assert ("\x1b[" in capsys.readouterr().out) == has
 
 

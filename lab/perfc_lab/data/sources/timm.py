@@ -35,7 +35,7 @@ OLDEST = 112
 
 
 class Timm(PublicSource):
-    """``results/benchmark-*.csv``: one synchronised step of each model."""
+    """``results/benchmark-*.csv``: one synchronized step of each model."""
 
     name: ClassVar[str] = "timm"
     title: ClassVar[str] = "whole image models on consumer cards and processors"

@@ -30,7 +30,7 @@ options.optimized_model_filepath = sys.argv[2]
 options.log_severity_level = 3
 options.intra_op_num_threads = 1
 key = "session.optimized_model_external_initializers_"
-options.add_session_config_entry(key + "file_name", "optimised.bin")
+options.add_session_config_entry(key + "file_name", "optimized.bin")
 options.add_session_config_entry(key + "min_size_in_bytes", "256")
 ort.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
 """
@@ -48,7 +48,7 @@ def answer(request: OracleRequest) -> OracleAnswer:
     # the same simplification as before our fusion, so that nodes correspond
     module = Analyses().apply(Canonicalize(), typed(request.model, request.dims))
     with tempfile.TemporaryDirectory(prefix="perfc-fusion-") as folder:
-        written = Path(folder, "optimised.onnx")
+        written = Path(folder, "optimized.onnx")
         run(str(runnable(request.model, Path(folder)).path), written)
         graph = onnx.load(str(written), load_external_data=False).graph
     # values have the same names in both graphs: they tie our nodes to nodes of the optimized graph

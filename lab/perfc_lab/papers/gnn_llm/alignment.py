@@ -1,6 +1,6 @@
 """Stage 2, graph-text adaptation: with a frozen encoder, the language model learns to summarize.
 
-A pair is a graph, the question "Summarise the graph", and an answer, whose tokens give the loss, a
+A pair is a graph, the question "Summarize the graph", and an answer, whose tokens give the loss, a
 cross entropy. If a graph becomes a token for each number, there are more pairs than in the thesis:
 beginnings of summaries, and summaries of random numbers (`lessons`).
 """
@@ -22,7 +22,7 @@ from perfc.ir.record import record
 from ..networks.batches import Batch, GraphTensors
 from .corpus import drawn_batch
 from .counts import KINDS
-from .descriptions import SUMMARISE, GraphSummary, exact_fields, summary
+from .descriptions import SUMMARIZE, GraphSummary, exact_fields, summary
 from .lessons import drawn_summary
 from .loop import StageProgress, StageRecipe, learn
 from .network import GraphLanguageNetwork, parts
@@ -82,7 +82,7 @@ class Pairs:
     """Pairs of some graphs, each of which passes the frozen encoder once.
 
     Args:
-        network: network whose encoder and tokeniser are used.
+        network: network whose encoder and tokenizer are used.
         graphs: graphs by name.
         names: names of the graphs to describe.
         encoded: returns the features of a graph at a batch size.
@@ -118,7 +118,7 @@ class Pairs:
         assert tensors.u is not None
         whole = summary(graph, batch, kinds=KINDS)
         ids = network.model.ids
-        prompt = tuple(ids(f"{SUMMARISE}\n"))
+        prompt = tuple(ids(f"{SUMMARIZE}\n"))
         with torch.no_grad():
             readout = network.readout(alone(tensors)).squeeze(0)
         yield AlignmentPair(readout, tensors.u, prompt, tuple(ids(whole.text())), whole.fields())

@@ -14,7 +14,7 @@ from perfc.analyzers.graph.rows import GraphRow
 from perfc.machine import list_machines
 
 from .counts import KINDS
-from .descriptions import SUMMARISE, as_json, as_text, latency_question
+from .descriptions import SUMMARIZE, as_json, as_text, latency_question
 from .lessons import drawn_setting, drawn_summary
 from .numbers import latency_text
 
@@ -46,12 +46,12 @@ def text_of(graph: ModelGraph, seed: int) -> str:
         case 1:
             return "\n".join(_latency(draw) for _ in range(LATENCIES))
         case 2:
-            return f"{SUMMARISE}\n{as_text(graph, batch, kinds=KINDS)}"
+            return f"{SUMMARIZE}\n{as_text(graph, batch, kinds=KINDS)}"
         case _:
             # the same summary twice, so that the decoder learns to copy numbers from the text
             # before
             counts = drawn_summary(draw, KINDS).text()
-            return f"{counts}\n{SUMMARISE}\n{counts}"
+            return f"{counts}\n{SUMMARIZE}\n{counts}"
 
 
 @cache

@@ -23,7 +23,7 @@ from perfc.ir.record import record
 
 from .numbers import count_of, count_text, flop_of, flop_text, significant
 
-SUMMARISE = "Summarise the graph"
+SUMMARIZE = "Summarize the graph"
 """The question of stage 2."""
 # patterns of `GraphSummary.text` in the answer of a model, of which MAX_CHARACTERS are read
 _HEAD = re.compile(

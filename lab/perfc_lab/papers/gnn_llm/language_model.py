@@ -39,7 +39,7 @@ IGNORED = -100
 
 @dataclass(frozen=True, eq=False)
 class CausalLanguageModel:
-    """A causal language model with its tokeniser.
+    """A causal language model with its tokenizer.
 
     Args:
         network: network of `transformers`.
@@ -116,7 +116,7 @@ def load_language_model(folder: Path) -> CausalLanguageModel:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise PerfcError(f"no language model that can be read: {line}", where=where) from None
     if tokenizer.eos_token_id is None:
-        raise PerfcError("the tokeniser has no token that ends a text", where=where)
+        raise PerfcError("the tokenizer has no token that ends a text", where=where)
     return CausalLanguageModel(loaded, tokenizer, folder)
 
 

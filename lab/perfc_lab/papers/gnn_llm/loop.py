@@ -93,9 +93,9 @@ def learn(
         say: gets a line every fiftieth step.
     """
     listed = [{"params": list(p), "lr": r, "rate": r} for p, r in groups]
-    optimiser = torch.optim.Adam(listed)
+    optimizer = torch.optim.Adam(listed)
     digest = fingerprint(network, recipe, seed)
-    state = _resumed(network, optimiser, folder, digest)
+    state = _resumed(network, optimizer, folder, digest)
     # time before an interruption counts: the start lies as long ago
     start = saved = clock_s() - state.seconds
     place = next(network.parameters()).device
@@ -104,24 +104,24 @@ def learn(
         # a resumed epoch has the same order, and begins where it was interrupted
         for batch in islice(batches(order), state.step, None):
             share = max(state.seconds / recipe.limit_s, state.epoch / recipe.epochs)
-            for group in optimiser.param_groups:
+            for group in optimizer.param_groups:
                 group["lr"] = group["rate"] * (_rate(state, share) if recipe.is_annealed else 1.0)
-            optimiser.zero_grad(set_to_none=True)
+            optimizer.zero_grad(set_to_none=True)
             with short_products(place, recipe.has_short_products):
                 value = loss(batch)
             value.backward()  # type: ignore[no-untyped-call]
             if recipe.is_annealed:
                 nn.utils.clip_grad_norm_(network.parameters(), LARGEST_GRADIENT)
-            optimiser.step()
+            optimizer.step()
             _count(state, float(value.detach()), clock_s() - start, say)
             if state.seconds >= recipe.limit_s:
                 break
             if clock_s() - saved > CHECKPOINT_EVERY_S:
                 saved = clock_s()
-                _save(network, optimiser, state, folder, digest)
+                _save(network, optimizer, state, folder, digest)
         else:  # not after a break by the time limit: such an epoch is resumed at its step
             state.epoch, state.step = state.epoch + 1, 0
-    _save(network, optimiser, state, folder, digest)
+    _save(network, optimizer, state, folder, digest)
     say(f"{state.steps} steps, epoch {state.epoch}, {state.seconds:.0f} s, loss {state.loss:.4f}")
     return state
 
@@ -156,22 +156,22 @@ def fingerprint(network: nn.Module, recipe: StageRecipe, seed: int) -> str:
 
 def _save(
     network: nn.Module,
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     state: StageProgress,
     folder: Path | None,
     print_: str,
 ) -> None:
     """Write a checkpoint with a fingerprint, ``print_``; nothing without a folder."""
     if folder is not None:
-        write_checkpoint(folder, print_, network, optimiser, asdict(state), {})
+        write_checkpoint(folder, print_, network, optimizer, asdict(state), {})
 
 
 def _resumed(
-    network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
+    network: nn.Module, optimizer: torch.optim.Optimizer, folder: Path | None, print_: str
 ) -> StageProgress:
     """Restore an interrupted training of this fingerprint, ``print_``, and return its progress."""
     content = read_state(folder, print_)
     if folder is None or content is None or set(content) != set(asdict(StageProgress())):
         return StageProgress()
-    read_checkpoint(folder, network, optimiser)
+    read_checkpoint(folder, network, optimizer)
     return StageProgress(**content)

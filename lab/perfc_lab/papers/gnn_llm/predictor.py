@@ -328,7 +328,7 @@ class GnnLlm(NetworkPredictor):
         network = self.made.to(device())
         # half of the learning rate of the training; the recipe of the thesis has all of it
         rate = recipe.learning_rate / (2 if preset.is_annealed else 1)
-        optimiser = torch.optim.Adam(
+        optimizer = torch.optim.Adam(
             [{"params": p, "lr": rate * share, "rate": rate * share} for p, share in rated(network)]
         )
         # batch normalisation uses the statistics of the training, as a few graphs have poor ones
@@ -339,10 +339,10 @@ class GnnLlm(NetworkPredictor):
                 share = (
                     0.5 * (1 + cos(pi * turn / passes)) if preset.is_annealed and passes > 1 else 1
                 )
-                for group in optimiser.param_groups:
+                for group in optimizer.param_groups:
                     group["lr"] = group["rate"] * share
                 for batch in batches.epoch(random.Random(turn)):
-                    update(network, optimiser, batch.to(device()), written_loss, recipe)
+                    update(network, optimizer, batch.to(device()), written_loss, recipe)
         super().adapt(few)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GnnLlm:

@@ -58,7 +58,7 @@ class SentenceEncoder:
     """Function that returns the vectors of texts; each text is encoded once.
 
     Args:
-        folder: folder of configuration, tokeniser and weights in safetensors.
+        folder: folder of configuration, tokenizer and weights in safetensors.
 
     Raises:
         MissingExtraError: transformers is not installed.
@@ -81,7 +81,7 @@ class SentenceEncoder:
         logging.disable_progress_bar()
         # local files alone, without code of the folder and without pickles
         try:
-            self._tokeniser = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             self._model = AutoModel.from_pretrained(
                 folder, local_files_only=True, use_safetensors=True
             ).eval()
@@ -108,7 +108,7 @@ class SentenceEncoder:
         """Return the embeddings of texts in one pass of the model, ``[texts, width]``."""
         import torch
 
-        tokens = self._tokeniser(
+        tokens = self._tokenizer(
             texts, padding=True, truncation=True, max_length=self.tokens, return_tensors="pt"
         )
         with torch.inference_mode():

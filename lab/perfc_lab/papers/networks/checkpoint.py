@@ -1,4 +1,4 @@
-"""Write and read checkpoints of a training: network, optimiser and progress in one folder.
+"""Write and read checkpoints of a training: network, optimizer and progress in one folder.
 
 The loops of `networks.train` and `gnn_llm.loop` resume interrupted trainings by them.
 """
@@ -25,7 +25,7 @@ def write_checkpoint(
     folder: Path,
     fingerprint: str,
     network: nn.Module,
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     state: Mapping[str, Any],
     more: Mapping[str, Tensor],
 ) -> None:
@@ -35,13 +35,13 @@ def write_checkpoint(
         folder: folder of the training.
         fingerprint: digest of the settings that a resumed training must have.
         network: current weights.
-        optimiser: optimiser of the network.
+        optimizer: optimizer of the network.
         state: progress, in types of JSON.
         more: further tensors, by name.
     """
     # "now.", as `more` may have the best weights so far
     tensors = {f"now.{n}": t for n, t in network.state_dict().items()}
-    write_tensors(folder / CHECKPOINT, {**tensors, **more, **optimiser_tensors(optimiser)})
+    write_tensors(folder / CHECKPOINT, {**tensors, **more, **optimizer_tensors(optimizer)})
     content = {"fingerprint": fingerprint, **state}
     write_file(folder / STATE, (json.dumps(content) + "\n").encode())
 
@@ -56,32 +56,32 @@ def read_state(folder: Path | None, fingerprint: str) -> dict[str, Any] | None:
 
 
 def read_checkpoint(
-    folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer
+    folder: Path, network: nn.Module, optimizer: torch.optim.Optimizer
 ) -> dict[str, Tensor]:
-    """Restore network and optimiser and return all tensors of the checkpoint."""
+    """Restore network and optimizer and return all tensors of the checkpoint."""
     tensors = read_tensors(folder / CHECKPOINT)
     network.load_state_dict(under(tensors, "now."))
-    restore_optimiser(optimiser, tensors)
+    restore_optimizer(optimizer, tensors)
     return tensors
 
 
-def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Return the state of an optimiser as tensors, named ``optimiser.PARAMETER.SLOT``."""
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Return the state of an optimizer as tensors, named ``optimizer.PARAMETER.SLOT``."""
     return {
-        f"optimiser.{i}.{name}": torch.as_tensor(slot)
-        for i, slots in optimiser.state_dict()["state"].items()
+        f"optimizer.{i}.{name}": torch.as_tensor(slot)
+        for i, slots in optimizer.state_dict()["state"].items()
         for name, slot in slots.items()
     }
 
 
-def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Restore the state that `optimiser_tensors` returned."""
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Restore the state that `optimizer_tensors` returned."""
     slots: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in under(tensors, "optimiser.").items():
+    for name, tensor in under(tensors, "optimizer.").items():
         number, _, slot = name.partition(".")
         slots.setdefault(int(number), {})[slot] = tensor
-    # groups of parameters and learning rates are those of the new optimiser
-    optimiser.load_state_dict({**optimiser.state_dict(), "state": slots})
+    # groups of parameters and learning rates are those of the new optimizer
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": slots})
 
 
 def under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

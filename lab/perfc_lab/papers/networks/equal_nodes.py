@@ -2,7 +2,7 @@
 
 A message-passing layer distinguishes two nodes by their features and messages. The blocks of a
 model repeat, so that most of its nodes have equals: for timm's models and two layers a quarter of
-the nodes remains. The method is colour refinement (Weisfeiler and Leman, 1968) along the edges.
+the nodes remains. The method is color refinement (Weisfeiler and Leman, 1968) along the edges.
 Layers give the same numbers as on the whole graph, up to rounding, with two exceptions in training:
 dropout drops equal nodes together, and batch normalization counts a class once, so that a readout
 may differ by a factor of two. Graphs are not merged with ``--faithful``.
@@ -48,21 +48,21 @@ def merged(graph: GraphTensors, layers: int) -> GraphTensors:
 
 def classes(graph: GraphTensors, layers: int) -> list[int]:
     """Return the class of each node; classes are numbered in the order of their first node."""
-    # a colour is the number of a class: at first of equal features, then of equal messages as well
-    colours = _numbered(row.tobytes() for row in graph.x.numpy())
+    # a color is the number of a class: at first of equal features, then of equal messages as well
+    colors = _numbered(row.tobytes() for row in graph.x.numpy())
     edge_labels = [0] * graph.edge_index.shape[1]
     if graph.edge_attr is not None:
         edge_labels = _numbered(row.tobytes() for row in graph.edge_attr.numpy())
     sources, targets = graph.edge_index.tolist()
     for _ in range(layers):
-        received: list[list[tuple[int, int]]] = [[] for _ in colours]
+        received: list[list[tuple[int, int]]] = [[] for _ in colors]
         for source, target, label in zip(sources, targets, edge_labels, strict=True):
-            received[target].append((label, colours[source]))
+            received[target].append((label, colors[source]))
         # messages are sorted, as a layer sums them in any order
-        colours = _numbered(
-            (colour, *sorted(messages)) for colour, messages in zip(colours, received, strict=True)
+        colors = _numbered(
+            (color, *sorted(messages)) for color, messages in zip(colors, received, strict=True)
         )
-    return colours
+    return colors
 
 
 def _numbered(keys: Iterable[Hashable]) -> list[int]:

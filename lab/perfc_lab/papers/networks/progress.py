@@ -66,7 +66,7 @@ class TrainingProgress:
 def save(
     network: nn.Module,
     best: dict[str, Tensor],
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     state: TrainingProgress,
     folder: Path | None,
     print_: str,
@@ -79,7 +79,7 @@ def save(
         return
     best_tensors = {f"best.{n}": t for n, t in best.items()}
     write_checkpoint(
-        folder, print_, network, optimiser, asdict(replace(state, history=())), best_tensors
+        folder, print_, network, optimizer, asdict(replace(state, history=())), best_tensors
     )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -89,7 +89,7 @@ def save(
 
 
 def resumed(
-    network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
+    network: nn.Module, optimizer: torch.optim.Optimizer, folder: Path | None, print_: str
 ) -> tuple[TrainingProgress, dict[str, Tensor]]:
     """Restore an interrupted training, and return its progress and its best weights.
 
@@ -98,7 +98,7 @@ def resumed(
     content = read_state(folder, print_)
     if folder is None or content is None:
         return TrainingProgress(), {}
-    tensors = read_checkpoint(folder, network, optimiser)
+    tensors = read_checkpoint(folder, network, optimizer)
     content["history"] = _history((folder / LOG).read_text(encoding="utf-8"))
     return TrainingProgress(**content), under(tensors, "best.")
 

@@ -162,13 +162,13 @@ class SeveralQuantities(NetworkPredictor):
         del seed
         targets = self.targets(train)
 
-        def step(module: nn.Module, optimiser: torch.optim.Optimizer, batch: Batch) -> float:
-            optimiser.zero_grad(set_to_none=True)
+        def step(module: nn.Module, optimizer: torch.optim.Optimizer, batch: Batch) -> float:
+            optimizer.zero_grad(set_to_none=True)
             loss = torch.stack(self.losses(module, batch, targets)).mean()
             loss.backward()  # type: ignore[no-untyped-call]
             if recipe.clip:
                 nn.utils.clip_grad_norm_(module.parameters(), recipe.clip)
-            optimiser.step()
+            optimizer.step()
             return float(loss.detach())
 
         return step

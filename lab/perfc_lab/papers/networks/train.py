@@ -187,29 +187,29 @@ def fit_network(
     place = device()
     network.to(place)
     # without weight decay AdamW is Adam
-    optimiser = torch.optim.AdamW(
+    optimizer = torch.optim.AdamW(
         [{"params": p, "share": share} for p, share in rated(network)],
         lr=recipe.learning_rate,
         weight_decay=recipe.weight_decay,
         fused=True,  # an update of three million weights in 6 ms instead of 16
     )
     digest = fingerprint(network, recipe, budget, train)
-    state, best = resumed(network, optimiser, budget.folder, digest)
+    state, best = resumed(network, optimizer, budget.folder, digest)
     best = best or _copied(network)
     # time before an interruption counts: the start lies as long ago
     start = saved = clock_s() - state.seconds
     while state.epoch < recipe.epochs and clock_s() - start < budget.limit_s:
         share = max((clock_s() - start) / budget.limit_s, state.epoch / recipe.epochs)
         rate = recipe.rate(state, share)
-        for group in optimiser.param_groups:
+        for group in optimizer.param_groups:
             group["lr"] = rate * group["share"]
         network.train()
         # the order of batches depends on seed and epoch alone, so that a resumed training repeats
         # it
         drawn = train.epoch(random.Random(f"{budget.seed} {state.epoch}"))
         losses = [
-            update(network, optimiser, batch.to(place), loss, recipe, step)
-            for batch in paced(drawn, optimiser, recipe, budget, start)
+            update(network, optimizer, batch.to(place), loss, recipe, step)
+            for batch in paced(drawn, optimizer, recipe, budget, start)
         ]
         mean = sum(losses) / max(len(losses), 1)
         # without validation rows the training loss stands for the error
@@ -219,10 +219,10 @@ def fit_network(
         _tell(state, mean, error, recipe, budget, say)
         if clock_s() - saved > recipe.checkpoint_every_s:
             saved = clock_s()
-            save(network, best, optimiser, state, budget.folder, digest)
+            save(network, best, optimizer, state, budget.folder, digest)
         if recipe.patience and state.epoch - state.best_epoch >= recipe.patience:
             break
-    save(network, best, optimiser, state, budget.folder, digest)
+    save(network, best, optimizer, state, budget.folder, digest)
     network.load_state_dict(best)
     network.eval()
     say(f"best validation {state.best:.1%} at epoch {state.best_epoch} of {state.epoch}")
@@ -231,7 +231,7 @@ def fit_network(
 
 def paced(
     batches: Iterable[Batch],
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     recipe: TrainRecipe,
     budget: TrainingBudget,
     start: float,
@@ -247,9 +247,9 @@ def paced(
     for batch in batches:
         share = (clock_s() - start) / budget.limit_s
         # Adam counts the updates of each parameter; before the first there is no state
-        counts = [s["step"] for s in optimiser.state.values() if "step" in s]
+        counts = [s["step"] for s in optimizer.state.values() if "step" in s]
         risen = min((float(max(counts, default=0)) + 1) / recipe.rising_steps, 1.0)
-        for group in optimiser.param_groups:
+        for group in optimizer.param_groups:
             group["lr"] = recipe.learning_rate * _cosine(share) * risen * group["share"]
         yield batch
         if share >= 1:
@@ -312,7 +312,7 @@ def short_products(place: torch.device, wanted: bool = True) -> torch.autocast:
 
 def update(
     network: nn.Module,
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     batch: Batch,
     loss: Loss,
     recipe: TrainRecipe,
@@ -320,14 +320,14 @@ def update(
 ) -> float:
     """Update the weights by a mini-batch and return its loss."""
     if step is not None:
-        return step(network, optimiser, batch)
-    optimiser.zero_grad(set_to_none=True)
+        return step(network, optimizer, batch)
+    optimizer.zero_grad(set_to_none=True)
     with short_products(batch.x.device, recipe.has_short_products):
         value = loss(network, batch)
     value.backward()  # type: ignore[no-untyped-call]
     if recipe.clip:
         nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
-    optimiser.step()
+    optimizer.step()
     return float(value.detach())
 
 

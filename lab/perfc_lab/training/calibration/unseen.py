@@ -1,7 +1,7 @@
 """Fit the intervals of unmeasured machines to the errors of held-out machines.
 
 Held-out machines are few, and errors of kernels on one machine are correlated. Their common part,
-the median residual of a machine, is modelled as normal around 0. Its deviation is estimated from
+the median residual of a machine, is modeled as normal around 0. Its deviation is estimated from
 the machines, so that the common part of a new machine follows Student's t with as many degrees of
 freedom as machines. The band is the conformal quantile of errors over expected errors. Machines
 have equal weights, and the common part counts with both signs.
@@ -167,7 +167,7 @@ def unseen_runs(machines: Sequence[LeftOut]) -> Unseen:
     for machine in machines:
         modes = [machine.of(mode) for mode in np.unique(machine.category).tolist()]
         for mode in modes:
-            # errors without the common part of the mode, which is modelled separately
+            # errors without the common part of the mode, which is modeled separately
             residual = mode.residual - mode.shared
             scores.append(np.abs(residual) / mode.spread)
             weights.append(np.full(len(residual), 1 / len(machine.residual)))

@@ -37,7 +37,7 @@ LEGEND = (
     "the share of rows inside their interval."
 )
 PALE = ("#f7fbff", "#6baed6")
-"""Ends of a scale of colours on which black numbers are legible."""
+"""Ends of a scale of colors on which black numbers are legible."""
 ERROR = "mean absolute relative error"
 
 

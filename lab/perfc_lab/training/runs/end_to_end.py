@@ -5,7 +5,7 @@ longer than a short kernel itself; a recorded graph has the shorter gaps of the 
 code has fewer kernels. If the host launches kernels, views that strides cannot express are copied
 (`view_copies`). Training runs the kernels of the step's graph (`perfc.passes.training.train`), and
 further kernels that PyTorch launches for some of its operators (`second_kernels`).
-Left out: optimisers, data loading, overlap of several streams.
+Left out: optimizers, data loading, overlap of several streams.
 """
 
 from __future__ import annotations

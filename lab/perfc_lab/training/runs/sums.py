@@ -1,6 +1,6 @@
 """Factors of launches, fitted to the times of whole runs, which are sums over their launches.
 
-A run is ``T = Σ times · scale · multiplier(kind)``; only T is measured. The multipliers minimise
+A run is ``T = Σ times · scale · multiplier(kind)``; only T is measured. The multipliers minimize
 the squares of relative errors and are not negative; reweighting turns squares into absolute values.
 Source: Franc, Hlaváč and Navara 2005, coordinate descent for non-negative least squares.
 """

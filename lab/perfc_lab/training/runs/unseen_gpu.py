@@ -25,7 +25,7 @@ from ...data.weights import save
 from ...tables.whole_models import whole_models
 
 ROWS = 200
-"""Maximum runs of each target, spread evenly over its rows; each run is analysed by itself."""
+"""Maximum runs of each target, spread evenly over its rows; each run is analyzed by itself."""
 RunPrediction = tuple[float, float, float, float, float, float, str]
 """Measured time, lower end, predicted time, upper end, sum of the kernels, lower bound, grade."""
 

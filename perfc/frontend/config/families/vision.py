@@ -51,10 +51,10 @@ def vit(keys: Keys) -> tuple[Stack, ...]:
     # DeiT has a distillation token besides the class token
     stack = tower(keys, extra=2 if keys.text("model_type") == "deit" else 1, is_patch_biased=True)
     if not keys.flag("qkv_bias", default=True):
-        raise keys.unsupported("ViT without 'qkv_bias' is not modelled")
+        raise keys.unsupported("ViT without 'qkv_bias' is not modeled")
     # transformers writes a name per label, or its default of two labels
     labels = len(keys.get("id2label") or {}) or keys.whole("num_labels", default=2)
-    # a key of masked image modelling, read so that it counts as known, without effect on the heads
+    # a key of masked image modeling, read so that it counts as known, without effect on the heads
     keys.whole("encoder_stride", default=16)
     head = OutputHead(labels, is_biased=True, is_first_token=True)
     pooler = OutputHead(0, inner=stack.hidden, activation=Activation.TANH, is_first_token=True)

@@ -1,4 +1,4 @@
-"""onnxruntime's profile: one event for each execution of a node of the optimised graph."""
+"""onnxruntime's profile: one event for each execution of a node of the optimized graph."""
 
 from __future__ import annotations
 

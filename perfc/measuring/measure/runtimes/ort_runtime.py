@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-OPTIMISED = "optimised.onnx"
+OPTIMIZED = "optimized.onnx"
 """File with the graph after the session's optimizations, whose nodes the profile names."""
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 """Execution providers by kind of device."""
@@ -47,11 +47,11 @@ class OrtRun:
         if profile:
             options.enable_profiling = True
             options.profile_file_prefix = str(folder / "profile")
-            options.optimized_model_filepath = str(folder / OPTIMISED)
+            options.optimized_model_filepath = str(folder / OPTIMIZED)
             # weights go to a separate file, deleted below: the graph is read without them, and one
             # file of protobuf with weights of 2 GiB or more cannot be written
             external = "session.optimized_model_external_initializers_"
-            options.add_session_config_entry(external + "file_name", "optimised.bin")
+            options.add_session_config_entry(external + "file_name", "optimized.bin")
             options.add_session_config_entry(external + "min_size_in_bytes", "256")
         options_of_provider = {} if self.is_cpu else {"device_id": str(self.index)}
         providers: list[Any] = [(self.provider, options_of_provider)]
@@ -62,7 +62,7 @@ class OrtRun:
         if self.provider not in self.session.get_providers():
             raise RuntimeError(f"{self.provider} could not be initialised")
         if profile:
-            (folder / "optimised.bin").unlink(missing_ok=True)
+            (folder / "optimized.bin").unlink(missing_ok=True)
 
     def feed(self, path: str) -> None:
         """Read the inputs of a case from a file."""

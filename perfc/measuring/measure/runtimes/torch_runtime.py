@@ -162,10 +162,10 @@ class TorchRun(TorchProcess):
         begin = time.perf_counter()
         if self.compiled is not None:
             self.outputs = self.compiled(*self.feeds.values())
-            self.synchronise()
+            self.synchronize()
         elif not self.is_profiled:
             self.execute(lambda i: nullcontext())
-            self.synchronise()
+            self.synchronize()
         elif self.device == "cpu":
             seconds = [0.0] * len(self.steps)
             self.execute(lambda i: stopwatch(seconds, i))
@@ -175,7 +175,7 @@ class TorchRun(TorchProcess):
             activities = [profiler.ProfilerActivity.CPU, profiler.ProfilerActivity.CUDA]
             with profiler.profile(activities=activities) as profile:
                 self.execute(lambda i: profiler.record_function(f"{LABEL}{i}"))
-                self.synchronise()
+                self.synchronize()
             run_s = time.perf_counter() - begin
             self.record(device_seconds(profile.events(), len(self.steps)), run_s)
 
@@ -209,7 +209,7 @@ class TorchRun(TorchProcess):
             self.events.append({**event, "ts": len(self.events), "ph": "X"})
         self.events.append({"cat": "Session", "name": "model_run", "dur": run_s * 1e6, "ts": 0})
 
-    def synchronise(self) -> None:
+    def synchronize(self) -> None:
         """Wait for the device."""
         if self.device != "cpu":
             self.torch.cuda.synchronize()

@@ -21,7 +21,7 @@ from ..summary import TraceSummary
 from ..timeline import HostKind, HostLabel
 
 if TYPE_CHECKING:
-    from ..views import TracedKernelView, TraceView
+    from ..views import TracedKernel, TracedRun
 
 MOST_SPANS = 500_000
 """Maximum launches that are drawn, and maximum events of the host of each kind."""
@@ -235,7 +235,7 @@ def lane(key: LaneKey, spans: list[Span], first_ns: int) -> Lane:
     return Lane(*key, which, starts, length, wait, tuple(levels))
 
 
-def to_perfetto(view: TraceView, line: TimeLanes) -> str:
+def to_perfetto(view: TracedRun, line: TimeLanes) -> str:
     """Return a Chrome trace of the time line, from 0, with classes and lower bounds."""
     title = printable(Path(view.path).name)
     return written(f"trace: {title}", [*tracks(line), *slices(view, line)])
@@ -280,7 +280,7 @@ def tracks(line: TimeLanes) -> Iterator[dict[str, object]]:
             yield from named(process, words, track + place)
 
 
-def slices(view: TraceView, line: TimeLanes) -> Iterator[dict[str, object]]:
+def slices(view: TracedRun, line: TimeLanes) -> Iterator[dict[str, object]]:
     """Yield a slice per span, with what is known of its kernel or operator."""
     names: dict[LaneKind, list[tuple[str, str, dict[str, object]]]] = {
         LaneKind.HOST: [
@@ -310,7 +310,7 @@ def slices(view: TraceView, line: TimeLanes) -> Iterator[dict[str, object]]:
             }
 
 
-def facts(k: TracedKernelView) -> dict[str, object]:
+def facts(k: TracedKernel) -> dict[str, object]:
     """Return what is known of a kernel; amounts are those of one execution of its operator."""
     floor_s = None if k.floor_s is None else k.floor_s / k.executions
     words = {"class": k.class_name, "operator": k.operator, "shapes": k.shapes, "limit": k.limit}

@@ -115,7 +115,7 @@ class RankedCollective:
 
 
 @record
-class RanksView(Result):
+class TracedRanks(Result):
     """Ranks of one job.
 
     Args:
@@ -226,7 +226,7 @@ class DistributedJob:
 
 def ranks_of(
     paths: Sequence[str], read: Callable[[str], DeviceTrace], machine: Machine | None = None
-) -> RanksView:
+) -> TracedRanks:
     """Return the times of the ranks of one job.
 
     Args:
@@ -270,7 +270,7 @@ def ranks_of(
     return viewed(" ".join(paths), job)
 
 
-def viewed(path: str, job: DistributedJob) -> RanksView:
+def viewed(path: str, job: DistributedJob) -> TracedRanks:
     """Return the view of the traces that were read."""
     # traces of a job of another size are listed, but not matched
     world = job.world_size
@@ -307,7 +307,7 @@ def viewed(path: str, job: DistributedJob) -> RanksView:
     collectives = [ranked(c, group, job) for c, group in groups.items()]
     compute = [t.compute_s for t in times]
     latest = max(times, key=lambda t: t.late_s)
-    return RanksView(
+    return TracedRanks(
         path,
         world,
         job.machine.name if job.machine else "",

@@ -7,7 +7,7 @@ from perfc.view.report.units import Unit, plural, share
 from perfc.view.result import ResultLayout
 
 from .collectives import COLUMNS, tabulated
-from .ranks import RanksView
+from .ranks import TracedRanks
 
 RANKS = (
     Column("rank", "rank", Unit.COUNT),
@@ -39,7 +39,7 @@ COLLECTIVES = (
 """Columns of collectives: what each is, as in one trace, then times over all ranks."""
 
 
-def document(view: RanksView, top: int | None = None) -> Document:
+def document(view: TracedRanks, top: int | None = None) -> Document:
     """Return the sections: summary, ranks, collectives."""
     title = f"ranks: {view.path}" + (f" on {view.target}" if view.target else "")
     count, ranks = len(view.ranks), view.ranks
@@ -80,4 +80,4 @@ def document(view: RanksView, top: int | None = None) -> Document:
     return Document(title, tuple(sections))
 
 
-LAYOUT = ResultLayout("perfc-trace-ranks/1", RanksView, document, rows="ranks")
+LAYOUT = ResultLayout("perfc-trace-ranks/1", TracedRanks, document, rows="ranks")

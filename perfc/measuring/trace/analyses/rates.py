@@ -1,6 +1,6 @@
 """Rates that operators of a trace achieved: by name, and of matrix products by extents.
 
-`operators_of` and `products_of` make records of `TraceView`, `rate_sections` their tables.
+`operators_of` and `products_of` make records of `TracedRun`, `rate_sections` their tables.
 """
 
 from __future__ import annotations

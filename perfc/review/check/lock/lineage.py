@@ -218,10 +218,10 @@ def entry_at(
     target = planning.target_of(p.budget)
     old_model = at_revision(root, p.budget.module, model, revision)
     if isinstance(old_model, CodeModel):
-        return planning.analysed(replace(p, path=old_model), target)[0]
+        return planning.analyzed(replace(p, path=old_model), target)[0]
     with opened(old_model) as file:
         there = replace(p, path=Path(file))
-        return planning.one(there, cache).entry if cache else planning.analysed(there, target)[0]
+        return planning.one(there, cache).entry if cache else planning.analyzed(there, target)[0]
 
 
 def at_revision(

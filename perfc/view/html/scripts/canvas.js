@@ -1,4 +1,4 @@
-// Charts are drawn when they come into view, again when colours change, and all of them for paper.
+// Charts are drawn when they come into view, again when colors change, and all of them for paper.
 
 // `build(chart, palette)` sets the options; `wire(chart)` is called once for each new chart.
 function addChart(id, build, wire) {
@@ -15,7 +15,7 @@ function addChart(id, build, wire) {
     if (!entry.chart || isPrinting || holder.clientWidth === width) return;
     width = holder.clientWidth;
     entry.chart.resize();
-    entry.build(entry.chart, colours());
+    entry.build(entry.chart, colors());
   }).observe(holder);
 }
 
@@ -25,7 +25,7 @@ function draw(id) {
     entry.chart = echarts.init(entry.holder, null, { renderer: "canvas" });
     entry.wire(entry.chart);
   }
-  entry.build(entry.chart, colours());
+  entry.build(entry.chart, colors());
   return entry.chart;
 }
 

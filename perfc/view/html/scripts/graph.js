@@ -49,7 +49,7 @@ const HUES = ["#4e79a7", "#76b7b2", "#b07aa1", "#9c755f", "#86bcb6", "#f28e2b", 
   "#bab0ac"];
 
 function fillOf(vertex, longest, palette) {
-  const metric = byId("graph-colour").value;
+  const metric = byId("graph-color").value;
   if (metric === "time") return heat(timeOf(vertex), longest, palette);
   if (vertex < 0) return metric === "delta" ? changeFill(moduleDelta[~vertex], palette) : palette.track;
   const kernel = graphOf.kernel[vertex];
@@ -169,7 +169,7 @@ function crumbs() {
 }
 
 function legend(longest, palette) {
-  const metric = byId("graph-colour").value;
+  const metric = byId("graph-color").value;
   const ramp = (stops) => element("i", { style: `background:linear-gradient(90deg,${stops.join(",")})` });
   const parts = {
     time: () => ["0", ramp(heatStops(palette)), quantity(longest, "s")],
@@ -228,10 +228,10 @@ function keepInView(i, layout) {
 }
 
 for (const [name, words] of Object.entries(METRICS)) {
-  byId("graph-colour").append(element("option", { value: name }, words));
+  byId("graph-color").append(element("option", { value: name }, words));
 }
-if (data.comparison) byId("graph-colour").value = "delta";
-byId("graph-colour").addEventListener("change", () => draw("graph-chart"));
+if (data.comparison) byId("graph-color").value = "delta";
+byId("graph-color").addEventListener("change", () => draw("graph-chart"));
 byId("graph-form").addEventListener("change", (e) => {
   Object.assign(view, { isWhole: e.target.value === "whole", at: -1, window: null });
   draw("graph-chart");

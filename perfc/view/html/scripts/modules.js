@@ -53,7 +53,7 @@ function branch(m, palette, areaOfSecond) {
   }
   const drawn = { name: graphOf.modules[m], value: moduleTime[m], module: m, children: branches };
   if (moduleTime[m] >= CROWDED * moduleTime[0]) return drawn;
-  // Too small to show what is inside: the colour is that of its kernels on average.
+  // Too small to show what is inside: the color is that of its kernels on average.
   const fill = moduleDelta ? changeFill(moduleDelta[m] / moduleKernels[m], palette)
     : heat(moduleTime[m] / moduleKernels[m], hottest, palette);
   const label = { color: inkOn(fill), show: hasRoom(drawn.name, drawn.value, areaOfSecond) };

@@ -37,7 +37,7 @@ function wholeStep(rows) {
 }
 
 // Bars of parts side by side, one bar a row.
-function stacked(chart, palette, rows, colourOf, unit, tipOf, more) {
+function stacked(chart, palette, rows, colorOf, unit, tipOf, more) {
   const left = chart.getWidth() < 560 ? 96 : 190;
   const names = [...new Set(rows.flatMap((r) => r.parts.map(([name]) => name)))];
   const sizeOf = (row, name) => (row.parts.find(([n]) => n === name) || [name, 0])[1];
@@ -52,7 +52,7 @@ function stacked(chart, palette, rows, colourOf, unit, tipOf, more) {
     yAxis: named(palette, rows.map((r) => r.what), left - 10),
     series: [
       ...names.map((name) => ({ type: "bar", stack: "parts", name, barMaxWidth: 34,
-        itemStyle: { color: colour(colourOf[name] || "none"), borderColor: palette.card, borderWidth: 1 },
+        itemStyle: { color: color(colorOf[name] || "none"), borderColor: palette.card, borderWidth: 1 },
         data: rows.map((r) => sizeOf(r, name)) })),
       ...more,
     ],
@@ -110,7 +110,7 @@ function buildLatencies(chart, palette) {
             shape: { x1: a[0], y1: a[1] + UPPER, x2: b[0], y2: b[1] + UPPER } };
         } },
       ...words.map((name, i) => ({ type: "scatter", name, z: 5, symbol: SHAPES[i], symbolSize: 12,
-        symbolOffset: [0, UPPER], color: colour(["level-1", "level-2", "hot-3"][i]),
+        symbolOffset: [0, UPPER], color: color(["level-1", "level-2", "hot-3"][i]),
         data: rows.map((r, row) => ({ value: [r.percentiles_s[i], row], row })) })),
       { type: "scatter", name: "mean", z: 6, symbolSize: 9, color: palette.ink, symbolOffset: [0, LOWER],
         data: rows.map((r, row) => ({ value: [r.mean_s, row], row })) },
@@ -159,7 +159,7 @@ function buildFront(chart, palette) {
       { type: "line", silent: true, symbol: "none", z: 2,
         lineStyle: { color: palette.more, type: "dashed", width: 1.2 },
         data: limit === null ? [] : [Math.min(...costs) / 1.25, Math.max(...costs) * 1.25].map((c) => [limit, c]) },
-      ...targets.map((name, i) => ({ type: "scatter", name, color: colour(TARGETS[i % TARGETS.length]),
+      ...targets.map((name, i) => ({ type: "scatter", name, color: color(TARGETS[i % TARGETS.length]),
         data: data.dots.filter((d) => d[2] === name).map((d) => ({ dot: d, value: [d[0], d[1]],
           symbolSize: d[3] ? 13 : 6, itemStyle: { opacity: d[3] ? 1 : 0.45,
             borderColor: palette.ink, borderWidth: d[3] ? 1 : 0 } })) })),

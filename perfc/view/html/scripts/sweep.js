@@ -1,6 +1,6 @@
 // Lines along the extent that is swept, one for each target or predictor.
 
-const COLOURS = ["level-1", "level-2", "level-3", "more", "accent", "less", "roof", "hot-2"];
+const COLORS = ["level-1", "level-2", "level-3", "more", "accent", "less", "roof", "hot-2"];
 const SHOWN_LINES = 8;
 
 // Powers of two, as sizes and bytes mostly are.
@@ -44,7 +44,7 @@ function band(points, fill) {
 
 function buildLines(one) {
   return (chart, palette) => {
-    const shown = one.lines.map((line, i) => ({ line, fill: colour(COLOURS[i % COLOURS.length]) }));
+    const shown = one.lines.map((line, i) => ({ line, fill: color(COLORS[i % COLORS.length]) }));
     chart.setOption({
       animation: false,
       aria: { enabled: true },

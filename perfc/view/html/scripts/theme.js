@@ -1,4 +1,4 @@
-// Colours live in the style sheet; charts read them when they are drawn.
+// Colors live in the style sheet; charts read them when they are drawn.
 
 const root = document.documentElement;
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
@@ -7,17 +7,17 @@ const THEMES = ["", "light", "dark"];
 const charts = new Map();
 let isPrinting = false;
 
-function colour(name) {
+function color(name) {
   return getComputedStyle(root).getPropertyValue(`--${name}`).trim();
 }
 
-function colours() {
+function colors() {
   const palette = {};
   for (const name of ["page", "card", "ink", "faint", "line", "accent", "track", "roof", "cold",
-    "hot-1", "hot-2", "hot-3", "hot-4", "less", "more", "none", "mark"]) palette[name] = colour(name);
-  palette.L1 = colour("level-1");
-  palette.L2 = colour("level-2");
-  palette.device = colour("level-3");
+    "hot-1", "hot-2", "hot-3", "hot-4", "less", "more", "none", "mark"]) palette[name] = color(name);
+  palette.L1 = color("level-1");
+  palette.L2 = color("level-2");
+  palette.device = color("level-3");
   return palette;
 }
 

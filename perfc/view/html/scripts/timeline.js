@@ -2,10 +2,10 @@
 // Only what is in view is drawn, and spans narrower than a pixel share one.
 
 const line = data.timeline;
-const CLASS_COLOURS = ["#4e79a7", "#17a2a2", "#e15759", "#b07aa1", "#59a14f", "#d37295", "#9c755f",
+const CLASS_COLORS = ["#4e79a7", "#17a2a2", "#e15759", "#b07aa1", "#59a14f", "#d37295", "#9c755f",
   "#e3b92f", "#6fa8a0", "#a3913a", "#8cc665", "#ff9d9a", "#98a2b3", "#f28e2b", "#79706e"];
-const HOST_COLOUR = data.classes.length;
-const classColour = (number) => CLASS_COLOURS[number % CLASS_COLOURS.length];
+const HOST_COLOR = data.classes.length;
+const classColor = (number) => CLASS_COLORS[number % CLASS_COLORS.length];
 const LANE = { axis: 20, title: 17, level: 16, gap: 5, most: 560 };
 const LEAST_VIEW_NS = 20;
 const NEAR = 4;
@@ -33,7 +33,7 @@ function laneOf(raw) {
   const isKernel = raw.kind === "device" || raw.kind === "launches";
   return { kind: raw.kind, title: raw.title, which, start, length: column("duration_ns"),
     wait: column("wait_ns"), level, levels, isKernel, top: 0,
-    colour: (i) => (isKernel ? classOf[which[i]] : HOST_COLOUR) };
+    color: (i) => (isKernel ? classOf[which[i]] : HOST_COLOR) };
 }
 
 const lanes = line.lanes.map(laneOf);
@@ -52,7 +52,7 @@ if (!(view.to > view.from)) Object.assign(view, extent);
 
 let chosen = null; // numbers of the kernels that are highlighted
 let cursor = null; // span under the pointer or the keys
-let colourList = [];
+let colorList = [];
 
 const textOf = (name, row) => {
   const i = columnOf(name);
@@ -81,7 +81,7 @@ function firstAfter(lane, level, time) {
 function drawLevel(brush, lane, level, top, palette) {
   const scale = scaleOf();
   const height = LANE.level - 2;
-  const weights = new Float64Array(HOST_COLOUR + 1);
+  const weights = new Float64Array(HOST_COLOR + 1);
   let [pixel, covered, hasChosen] = [-1, 0, false];
   const faded = chosen && lane.isKernel ? 0.15 : chosen ? 0.5 : 1;
   const flush = () => {
@@ -89,7 +89,7 @@ function drawLevel(brush, lane, level, top, palette) {
     let best = 0;
     for (let c = 1; c < weights.length; c++) if (weights[c] > weights[best]) best = c;
     brush.globalAlpha = hasChosen ? 1 : faded * Math.min(1, 0.3 + 0.7 * covered);
-    brush.fillStyle = colourList[best];
+    brush.fillStyle = colorList[best];
     brush.fillRect(pixel, top, hasChosen ? 2 : 1, height);
     weights.fill(0);
     [pixel, covered, hasChosen] = [-1, 0, false];
@@ -104,18 +104,18 @@ function drawLevel(brush, lane, level, top, palette) {
       if (Math.floor(left) !== pixel) flush();
       pixel = Math.floor(left);
       covered += width;
-      // a pixel has the colour of what is highlighted in it
-      weights[lane.colour(i)] += marked ? 1e6 : width + 1e-6;
+      // a pixel has the color of what is highlighted in it
+      weights[lane.color(i)] += marked ? 1e6 : width + 1e-6;
       hasChosen ||= marked;
       continue;
     }
     flush();
     const [x, right] = [Math.max(left, -2), Math.min(left + width, holder.clientWidth + 2)];
     brush.globalAlpha = marked ? 1 : faded;
-    brush.fillStyle = colourList[lane.colour(i)];
+    brush.fillStyle = colorList[lane.color(i)];
     brush.fillRect(x, top, Math.max(right - x - (width > 4 ? 0.5 : 0), 1), height);
     if (right - x > 28) {
-      brush.fillStyle = faded < 0.5 && !marked ? palette.ink : inkOn(colourList[lane.colour(i)]);
+      brush.fillStyle = faded < 0.5 && !marked ? palette.ink : inkOn(colorList[lane.color(i)]);
       brush.globalAlpha = marked || !chosen ? 1 : 0.5;
       label(brush, nameOf(lane, i), Math.max(x, 0) + 3, top + height / 2, right - Math.max(x, 0) - 6);
     }
@@ -168,8 +168,8 @@ function frame(brush, palette) {
 }
 
 function draw() {
-  const palette = colours();
-  colourList = [...data.classes.map((_, i) => classColour(i)), palette.none];
+  const palette = colors();
+  colorList = [...data.classes.map((_, i) => classColor(i)), palette.none];
   const [width, height] = [holder.clientWidth, Math.min(contentHeight, LANE.most)];
   const density = devicePixelRatio || 1;
   holder.style.height = `${height}px`;
@@ -384,7 +384,7 @@ function toggle(button, isOn, kernels, words) {
 
 for (const button of document.querySelectorAll("[data-class]")) {
   const number = data.classes.indexOf(button.dataset.class);
-  button.querySelector("i").style.background = classColour(number);
+  button.querySelector("i").style.background = classColor(number);
   button.addEventListener("click", () => toggle(button, button.getAttribute("aria-pressed") === "true",
     classOf.flatMap((c, i) => (c === number ? [i] : [])), button.dataset.class));
 }

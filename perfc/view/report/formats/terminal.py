@@ -13,7 +13,7 @@ from .text import Style, StyledText, lines
 if TYPE_CHECKING:
     from rich.console import Console
 
-COLOURS = {
+COLORS = {
     Style.PLAIN: "",
     Style.TITLE: "bold",
     Style.HEADING: "bold cyan",
@@ -85,7 +85,7 @@ def show(
     for line in shown:
         text = Text()
         for span in line:
-            text.append(shielded(span.text), COLOURS[span.style])
+            text.append(shielded(span.text), COLORS[span.style])
         text.rstrip()
         for pattern, style in accents.items():
             text.highlight_regex(pattern, style)

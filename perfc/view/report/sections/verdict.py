@@ -25,7 +25,7 @@ from .plain_export import optimizer_of
 if TYPE_CHECKING:
     from perfc.api import Report
 
-COLOUR_CHANNELS = (1, 3, 4)
+COLOR_CHANNELS = (1, 3, 4)
 """Channels of image inputs: gray, RGB, RGBA."""
 TOKENS = re.compile(r"(^|[._])(input_?ids|tokens?|token_ids|ids)([._]?\d+)?$")
 """Names of inputs with one token per element."""
@@ -235,7 +235,7 @@ def items(value: Value, env: Mapping[str, int]) -> tuple[Item, int] | None:
     is_pixel = (value.dtype.is_float or value.dtype is DType.U8) and not CACHED.search(name)
     match len(shape):
         # channels are the second axis or the last
-        case 4 if is_pixel and (shape[1] in COLOUR_CHANNELS or shape[3] in COLOUR_CHANNELS):
+        case 4 if is_pixel and (shape[1] in COLOR_CHANNELS or shape[3] in COLOR_CHANNELS):
             counted, item = shape[:1], Item.IMAGE
         case 1 | 2 if not value.dtype.is_float and TOKENS.search(name):
             counted, item = shape, Item.TOKEN
