@@ -105,7 +105,7 @@ def blame(views: DiffViews, top: int | None) -> Section:
     if abs(fixed_s) >= NANOSECOND:
         notes.append(Note(f"fixed time: {signed(fixed_s, Unit.SECOND)}"))
     if abs(views.factor_s) >= NANOSECOND:
-        words = "measured runs over their kernels differ"
+        words = "run factors differ"
         notes.append(Note(f"run factor: {signed(views.factor_s, Unit.SECOND)}, {words}"))
     return Section("blame", "blame", (*notes, nonempty(tabulate(columns, views.blame[:top]))))
 

@@ -24,8 +24,9 @@ COLORS = {
     Style.GOOD: "green",
     Style.FAIR: "yellow",
     Style.POOR: "bold red",
-    Style.COMPUTE: "green",
-    Style.TRAFFIC: "cyan",
+    # as on the page and in charts: blue for computation, green for memory
+    Style.COMPUTE: "bright_blue",
+    Style.TRAFFIC: "green",
     Style.WAITING: "yellow",
 }
 
