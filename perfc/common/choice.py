@@ -21,11 +21,12 @@ def member(kind: type[E], name: str, option: str) -> E:
     Raises:
         ParseError: an unknown value.
     """
-    for choice in kind:
-        if choice.value == name:
-            return choice
-    known = ", ".join(str(choice.value) for choice in kind)
-    raise ParseError(f"no {name!r}", where=option, hint=f"there are {known}")
+    # an empty value is the default
+    members = {each.value: each for each in kind}
+    if name in members:
+        return members[name]
+    hint = f"there are {', '.join(filter(None, members))}"
+    raise ParseError(f"no {name!r}", where=option, hint=hint)
 
 
 def text_of(value: object, where: str) -> str:
