@@ -23,7 +23,6 @@ RESNET = "examples/models/resnet50.onnx.gz"
 LIMITS = {"count": 2, "memory_bytes": 8 << 30}
 CALLS = (
     ["compare", RESNET, "-t", "a100,h100,l4,t4,v100", "--runtime", "ort,eager,tensorrt"],
-    ["sweep", RESNET, "--batch", "1,8", "--dim", "unknown=1"],
     ["sweep", RESNET, "--batch", "1:64:*2", "-t", "a100,h100,l4"],
     ["mig", RESNET, "-t", "a100"],
     ["plan", "gpt2", "--gpus", "8"],
@@ -83,7 +82,7 @@ def test_results_are_in_order_and_an_error_is_raised() -> None:
         each(halved, [8, 7, 6])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster() -> Iterator[Any]:
     """Yield a Dask cluster of two processes."""
     distributed = pytest.importorskip("distributed")
@@ -111,7 +110,6 @@ def test_a_cluster_answers_as_one_process_also_where_a_worker_ends(
         os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
         assert remote.communicate(timeout=120) == local.communicate(timeout=120)
         assert remote.returncode == local.returncode
-        client.wait_for_workers(2, timeout=60)
 
 
 def test_models_of_a_cluster_survive_a_worker(cluster: Any, tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_the_column_of_the_graph_decides_on_the_table(graphs: Path) -> None:
     plain, optimized, recent = read(
         graphs,
         {**BERT, "graph": "plain"},
-        {**BERT, "graph": "optimized"},
+        {**BERT, "graph": "optimised"},
         {**IMAGE, "runtime_version": "1.22.0", "precision": "fp32"},
     )
     assert plain.deployment.table.name == "ort-fused"

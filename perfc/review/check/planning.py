@@ -102,7 +102,7 @@ class CaseFigures:
     """Figures of a case, and True if they were computed now."""
 
     entry: Entry
-    was_analyzed: bool
+    was_analysed: bool
 
 
 def measure(
@@ -143,12 +143,12 @@ def one(p: PlannedCheck, cache: FigureCache, digest: str = "") -> CaseFigures:
         raise ModelError(error.strerror or "cannot be read", where=p.case.model) from None
     cached = cache.get(p.case, digest, target)
     if cached is not None:
-        return CaseFigures(cached, was_analyzed=False)
+        return CaseFigures(cached, was_analysed=False)
     entry, is_alone = analyzed(p, target)
     if is_alone:
         # the digest is of one file: it does not change with side files of weights
         cache.put(p.case, digest, target, entry)
-    return CaseFigures(entry, was_analyzed=True)
+    return CaseFigures(entry, was_analysed=True)
 
 
 def target_of(budget: Budget) -> str:

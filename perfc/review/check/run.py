@@ -146,7 +146,7 @@ def compared(
         judged = partial(judge, p.case, rules, old=old, predictor=predictors)
         result = replace(judged(measured.entry), module=p.budget.module, former=former)
         result = surer(result, config.lock, config.root, lineage.revision, rules, judged)
-        results.append(replace(result, was_analyzed=measured.was_analyzed))
+        results.append(replace(result, was_analysed=measured.was_analysed))
         errors += incomparable(config, p, old, measured.entry, baseline)
         unchecked += unknown(config, p, measured.entry)
         notes += [note] if note else []

@@ -90,7 +90,7 @@ class Result:
         baseline: baseline figures; None if new.
         findings: exceeded limits, worst first; per metric at most one relative and one absolute.
         notes: further notes.
-        was_analyzed: True if analyzed now, False if cached.
+        was_analysed: True if analyzed now, False if cached.
         why: operators that explain the change; empty if not requested.
         module: the PyTorch module of the case; None for a file.
         source: file and line of the code of the first operator of ``why``.
@@ -104,7 +104,7 @@ class Result:
     baseline: Entry | None = None
     findings: tuple[LimitExceeded, ...] = ()
     notes: tuple[str, ...] = ()
-    was_analyzed: bool = False
+    was_analysed: bool = False
     why: str = ""
     module: NamedModule | None = None
     source: str = ""

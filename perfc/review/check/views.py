@@ -101,7 +101,7 @@ class ResultRow:
         setting: target, runtime, sizes.
         standing: same, changed, new, removed or skipped.
         outcome: pass, warn or fail.
-        was_analyzed: True if analyzed now.
+        was_analysed: True if analyzed now.
         why: operators that explain the change; empty if not requested.
         source: file and line of the code of the first of them; empty if unknown.
         lines: changed lines of code, with what each costs.
@@ -111,7 +111,7 @@ class ResultRow:
     setting: str
     standing: str
     outcome: str
-    was_analyzed: bool
+    was_analysed: bool
     figures: tuple[FigureRow, ...]
     findings: tuple[FindingRow, ...]
     notes: tuple[str, ...]
@@ -212,14 +212,14 @@ def to_json(views: CheckViews) -> str:
 
 def to_csv(views: CheckViews) -> str:
     """Format every figure of every model as CSV, with the worst exceeded limit."""
-    header = ["model", "setting", "standing", "was_analyzed", *FIGURES, "outcome", "message"]
+    header = ["model", "setting", "standing", "was_analysed", *FIGURES, "outcome", "message"]
     return comma.records(header, csv_rows(views))
 
 
 def csv_rows(views: CheckViews) -> Iterator[list[comma.Field]]:
     """Yield the rows of ``to_csv``; models without figures have one."""
     for r in views.results:
-        head: list[comma.Field] = [r.model, r.setting, r.standing, r.was_analyzed]
+        head: list[comma.Field] = [r.model, r.setting, r.standing, r.was_analysed]
         for f in r.figures:
             worst = next((w for w in r.findings if w.metric == f.metric), None)
             verdict = (worst.outcome, worst.message) if worst else (Outcome.PASS.value, "")
@@ -369,7 +369,7 @@ def others(views: CheckViews) -> Section | None:
 def summary(views: CheckViews) -> Iterator[Note]:
     """Yield the summary line."""
     measured = [r for r in views.results if r.figures]
-    now = sum(r.was_analyzed for r in measured)
+    now = sum(r.was_analysed for r in measured)
     standings = Counter(r.standing for r in views.results)
     counts = [f"{standings[s.value]} {s.value}" for s in BaselineStatus if standings[s.value]]
     outcomes = Counter(r.outcome for r in views.results)
